@@ -1,0 +1,1 @@
+"""Brokers and the `ringcast` command line."""

@@ -1,0 +1,34 @@
+"""Names: what may be looked up, put or published under, and in which form it is hashed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from chord.errors import InvalidName
+
+MAX_NAME_BYTES = 255
+
+
+def normalise(name: str) -> str:
+    """The NFC form of `name`, which must be 1 to 255 bytes of UTF-8 without control characters.
+
+    Raises InvalidName. A lone surrogate is refused here, before any hash sees it: mmh3's str functions
+    crash the interpreter on one.
+    """
+    if len(name) > 4 * MAX_NAME_BYTES:
+        raise InvalidName(f"name {name[:24]!r}... has {len(name)} characters; at most {MAX_NAME_BYTES} bytes are allowed")
+    form = unicodedata.normalize("NFC", name)
+    try:
+        encoded = form.encode("utf-8", "strict")
+    except UnicodeEncodeError as error:
+        raise InvalidName(
+            f"name {name!r} is not valid Unicode text (character {error.start + 1} cannot be written as UTF-8)"
+        ) from None
+    if not encoded:
+        raise InvalidName("the name is empty; give 1 to 255 bytes of UTF-8")
+    if len(encoded) > MAX_NAME_BYTES:
+        raise InvalidName(f"name {form[:24]!r}... has {len(encoded)} bytes; at most {MAX_NAME_BYTES} are allowed")
+    for position, character in enumerate(form):
+        if unicodedata.category(character) == "Cc":
+            raise InvalidName(f"name {form!r} holds the control character {character!r} at position {position + 1}")
+    return form

@@ -1,0 +1,1 @@
+"""Runs, benchmarks and the Spark analysis of the traces they leave."""

@@ -1,0 +1,1 @@
+"""Publish and subscribe on topics that are found through the ring."""
