@@ -1,8 +1,8 @@
 """Operations that are created and never run.
 
-`call(...)` without `yield from` makes a generator, drops it, and says nothing. `yield call(...)` is no better: the kernel
-refuses it, but not before it runs. Both are found here by name: a name is followed through imports, `self.name` to its
-class, and a method of some other object by its name alone.
+`call(...)` without `yield from` makes a generator, drops it, and says nothing. `yield call(...)` is no better: the
+kernel refuses it, but only when it comes to it. Both are found here by name: a name is followed through imports,
+`self.name` to its class, and a method of some other object by its name alone.
 """
 
 from __future__ import annotations
