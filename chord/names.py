@@ -16,7 +16,9 @@ def normalise(name: str) -> str:
     crash the interpreter on one.
     """
     if len(name) > 4 * MAX_NAME_BYTES:
-        raise InvalidName(f"name {name[:24]!r}... has {len(name)} characters; at most {MAX_NAME_BYTES} bytes are allowed")
+        raise InvalidName(
+            f"name {name[:24]!r}... has {len(name)} characters; at most {MAX_NAME_BYTES} bytes are allowed"
+        )
     form = unicodedata.normalize("NFC", name)
     try:
         encoded = form.encode("utf-8", "strict")

@@ -1,0 +1,78 @@
+"""The `dht` command line: the commands, and what an error looks like to a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import typer
+
+from chord.cli_join import join
+from chord.cli_names import delete, get, lookup, put, ring
+from chord.errors import InvalidName, LocalProtocolError, RingcastError
+
+USAGE = 2
+FAILED = 1
+INTERRUPTED = 130
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(
+    help="Run and ask a Chord ring of discovery nodes.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings=_SETTINGS,
+    epilog="RINGCAST_VIA (space-separated HOST:PORT) is the default of --via.",
+)
+for command in (join, lookup, ring, put, get, delete):
+    app.command()(command)
+
+
+def _single(command: Callable[..., None]) -> typer.Typer:
+    alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=_SETTINGS)
+    alone.command()(command)
+    return alone
+
+
+def run(application: typer.Typer) -> None:
+    """Run a command line; every RingcastError becomes one line on stderr and an exit code."""
+    try:
+        application()
+    except (InvalidName, LocalProtocolError) as error:
+        _say(error)
+        sys.exit(USAGE)
+    except RingcastError as error:
+        _say(error)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has had enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+
+
+def _say(error: RingcastError) -> None:
+    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+    print(f"error: {text}", file=sys.stderr)
+
+
+def main() -> None:
+    """`dht`."""
+    run(app)
+
+
+def join_main() -> None:
+    """`dht-join`."""
+    run(_single(join))
+
+
+def lookup_main() -> None:
+    """`dht-lookup`."""
+    run(_single(lookup))
+
+
+if __name__ == "__main__":
+    main()

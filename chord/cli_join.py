@@ -1,0 +1,64 @@
+"""`dht join`: run a ring node in the foreground."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chord.errors import LocalProtocolError
+from chord.identifiers import hexadecimal
+from chord.messages import Neighbours
+from chord.process import NodeOptions, NodeProcess
+from chord.settings import Settings
+from chord.sockets import raise_descriptor_limit
+
+
+def join(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)] = 0,
+    advertise: Annotated[
+        str | None,
+        typer.Option(help="HOST[:PORT] that others reach this node at, if not --host.", metavar="HOST[:PORT]"),
+    ] = None,
+    bootstrap: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A node of the ring to join; repeat it for more. Without: start a new ring.",
+            metavar="HOST:PORT",
+            envvar="RINGCAST_BOOTSTRAP",
+        ),
+    ] = None,
+    vnodes: Annotated[int, typer.Option(help="Virtual nodes of this process.", min=1, max=256)] = 1,
+    successors: Annotated[int, typer.Option(help="Entries of the successor list.", min=1, max=128)] = 8,
+    replicas: Annotated[int, typer.Option(help="Processes that hold each record.", min=1, max=16)] = 3,
+    stabilize: Annotated[float, typer.Option(help="Seconds between stabilizations.", min=0.01, max=3600.0)] = 0.4,
+    cluster: Annotated[str, typer.Option(help="Name of the ring; nodes of other clusters are refused.")] = "ringcast",
+    trace: Annotated[Path | None, typer.Option(help="Directory to leave traces in.", metavar="DIR")] = None,
+) -> None:
+    """Run a ring node until SIGTERM or Ctrl-C, upon which it hands its records over and leaves.
+
+    The first line on stdout, once the ring has taken the node in:
+    ready HOST:PORT id=<16 hex digits> members=<processes in the ring>
+
+    \b
+    Examples:
+      dht join --port 5000
+      dht join --port 5001 --bootstrap 127.0.0.1:5000
+      dht join --host 0.0.0.0 --advertise 10.0.0.2 --bootstrap 10.0.0.1:5000
+    """
+    if not cluster or len(cluster) > 64:
+        raise LocalProtocolError(f"cluster {cluster[:24]!r} has {len(cluster)} characters; 1 to 64 are allowed")
+    raise_descriptor_limit()
+    settings = Settings(cluster=cluster, successors=successors, replicas=replicas, stabilize_s=stabilize)
+    node = NodeProcess(NodeOptions(host, port, advertise, list(bootstrap or []), vnodes, trace, settings))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: node.stop())
+
+    def ready(members: list[Neighbours]) -> None:
+        processes = len({view.member.address for view in members})
+        print(f"ready {node.address} id={hexadecimal(node.host.members[0].me.id)} members={processes}", flush=True)
+
+    node.run(ready)

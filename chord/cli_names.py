@@ -1,0 +1,206 @@
+"""`dht lookup`, `ring`, `put`, `get` and `delete`: asking a ring from outside it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chord.client import RingClient
+from chord.errors import LookupFailed
+from chord.identifiers import hexadecimal
+from chord.lookup import Walk
+from chord.messages import Entry, Neighbours, Pointer
+
+Via = Annotated[
+    list[str] | None,
+    typer.Option(help="A node of the ring; repeat it for more.", metavar="HOST:PORT", envvar="RINGCAST_VIA"),
+]
+Cluster = Annotated[str, typer.Option(help="Name of the ring.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Patience = Annotated[float, typer.Option(help="Seconds to keep trying.", min=0.1, max=3600.0)]
+Name = Annotated[str, typer.Argument(help="1 to 255 bytes of UTF-8.")]
+EntryOption = Annotated[str, typer.Option(help="Which entry of the record.")]
+
+
+def lookup(
+    names: Annotated[list[str], typer.Argument(help="Names to look up.", metavar="NAME...")],
+    via: Via = None,
+    as_json: AsJson = False,
+    trace: Annotated[Path | None, typer.Option(help="Directory to leave lookup traces in.", metavar="DIR")] = None,
+    patience: Patience = 5.0,
+    cluster: Cluster = "ringcast",
+) -> None:
+    """Find the node that owns each name: owner, path, hops, and how long it took.
+
+    Hops are the forwards after the node first asked. The time ends when the key's predecessor has named the owner; the
+    last step, to the owner itself, is timed apart.
+
+    \b
+    Examples:
+      dht lookup flights.JFK --via 127.0.0.1:5000
+      dht lookup flights.JFK flights.LGA --json
+    """
+    with RingClient(via or [], cluster, patience, trace) as client:
+        walks = [(name, client.lookup(name)) for name in names]
+    if as_json:
+        print(json.dumps([_walk_json(name, walk) for name, walk in walks], indent=2))
+        return
+    for name, walk in walks:
+        assert walk.owner is not None
+        path = " -> ".join(pointer.address for pointer in walk.path)
+        print(f"{name}  key {hexadecimal(walk.key)}")
+        print(f"  owner {walk.owner}")
+        print(f"  path  {path}  ({walk.hops} hops, {walk.timeouts} time-outs)")
+        print(f"  took  {_duration_us(walk)} us, and {_owner_us(walk)} us to the owner")
+
+
+def ring(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast") -> None:
+    """Walk the ring and show every member with its neighbours.
+
+    Exit code 1 when the members' views do not fit together (yet).
+
+    \b
+    Examples:
+      dht ring --via 127.0.0.1:5000
+      dht ring --json
+    """
+    with RingClient(via or [], cluster, patience) as client:
+        views = client.members()
+    consistent = is_consistent(views)
+    if as_json:
+        print(json.dumps({"members": [_view_json(view) for view in views], "consistent": consistent}, indent=2))
+    else:
+        from chord.render import ring_table
+
+        ring_table(views, consistent)
+    if not consistent:
+        raise typer.Exit(1)
+
+
+def put(
+    name: Name,
+    value: Annotated[str, typer.Argument(help="What to store, at most 16 KiB.")],
+    lease: Annotated[float, typer.Option(help="Seconds until it expires.", metavar="S")],
+    via: Via = None,
+    entry: EntryOption = "cli",
+    version: Annotated[int, typer.Option(help="Version to store it as; 0 counts on.", min=0)] = 0,
+    as_json: AsJson = False,
+    patience: Patience = 5.0,
+    cluster: Cluster = "ringcast",
+) -> None:
+    """Store a value under a name for a while. The same entry again replaces it, as the next version.
+
+    \b
+    Example:
+      dht put motd 'hello' --lease 60 --via 127.0.0.1:5000
+    """
+    with RingClient(via or [], cluster, patience) as client:
+        stored = client.put(name, entry, value.encode("utf-8", "surrogateescape"), lease, version)
+    if as_json:
+        print(json.dumps({"name": name, "entry": entry, "version": stored.version, "copies": stored.copies}))
+    else:
+        print(f"stored {entry} as version {stored.version} on {stored.copies} processes")
+
+
+def get(
+    name: Name, via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast"
+) -> None:
+    """Show the live entries under a name. Exit code 1 when there are none.
+
+    \b
+    Example:
+      dht get motd --via 127.0.0.1:5000
+    """
+    with RingClient(via or [], cluster, patience) as client:
+        entries = client.get(name)
+    if as_json:
+        print(json.dumps([_entry_json(entry) for entry in entries], indent=2))
+    for entry in entries if not as_json else ():
+        text = entry.value.decode("utf-8", "backslashreplace")
+        print(f"{entry.entry}  version {entry.version}  lease {entry.lease_s:.1f} s  {text}")
+    if not entries:
+        raise LookupFailed(f"nothing is stored under {name!r}")
+
+
+def delete(
+    name: Name,
+    via: Via = None,
+    entry: EntryOption = "cli",
+    as_json: AsJson = False,
+    patience: Patience = 5.0,
+    cluster: Cluster = "ringcast",
+) -> None:
+    """Delete an entry; deleting what is not there is no error.
+
+    \b
+    Example:
+      dht delete motd --via 127.0.0.1:5000
+    """
+    with RingClient(via or [], cluster, patience) as client:
+        stored = client.delete(name, entry)
+    if as_json:
+        print(json.dumps({"name": name, "entry": entry, "version": stored.version, "copies": stored.copies}))
+    else:
+        print(f"deleted {entry} of {name}", file=sys.stdout)
+
+
+def is_consistent(views: list[Neighbours]) -> bool:
+    """Whether each member's successor and predecessor are the next and the last of the walk."""
+    count = len(views)
+    for position, view in enumerate(views):
+        following = views[(position + 1) % count].member
+        if count == 1:
+            return not view.successors
+        if not view.successors or view.successors[0] != following:
+            return False
+        if views[(position + 1) % count].predecessor != view.member:
+            return False
+    return True
+
+
+def _pointer_json(pointer: Pointer | None) -> dict[str, str] | None:
+    return None if pointer is None else {"id": hexadecimal(pointer.id), "address": pointer.address}
+
+
+def _duration_us(walk: Walk) -> int:
+    return int((walk.named_at - walk.started_at) * 1e6)
+
+
+def _owner_us(walk: Walk) -> int:
+    return int((walk.ended_at - walk.named_at) * 1e6)
+
+
+def _walk_json(name: str, walk: Walk) -> dict[str, Any]:
+    return {
+        "name": name,
+        "key": hexadecimal(walk.key),
+        "owner": _pointer_json(walk.owner),
+        "path": [_pointer_json(pointer) for pointer in walk.path],
+        "hops": walk.hops,
+        "timeouts": walk.timeouts,
+        "duration_us": _duration_us(walk),
+        "owner_us": _owner_us(walk),
+    }
+
+
+def _view_json(view: Neighbours) -> dict[str, Any]:
+    return {
+        "id": hexadecimal(view.member.id),
+        "address": view.member.address,
+        "predecessor": _pointer_json(view.predecessor),
+        "successors": [_pointer_json(pointer) for pointer in view.successors],
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    shown: dict[str, Any] = {"entry": entry.entry, "version": entry.version, "lease_s": round(entry.lease_s, 3)}
+    try:
+        shown["value"] = entry.value.decode("utf-8")
+    except UnicodeDecodeError:
+        shown["value_base64"] = base64.b64encode(entry.value).decode("ascii")
+    return shown

@@ -1,0 +1,92 @@
+"""RingClient: the ring for processes outside it, as plain blocking calls."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from chord.asking import Ring
+from chord.effects import Operation
+from chord.errors import RingcastError
+from chord.kernel import Kernel
+from chord.lookup import Walk
+from chord.messages import Entry, Neighbours, Stored
+from chord.sockets import check_resolvable, make_context
+from chord.spool import Spool
+from chord.zmq_driver import ZmqDriver
+
+R = TypeVar("R")
+
+
+class RingClient:
+    """Asks a ring through any of its nodes. One thread at a time; close it, or use it in a `with` block.
+
+        with RingClient(["127.0.0.1:5000"]) as ring:
+            print(ring.lookup("flights.JFK").owner)
+
+    `trace`: a directory to leave lookup traces in. `patience_s`: how long a call is repeated before it fails.
+    """
+
+    def __init__(
+        self,
+        via: list[str],
+        cluster: str = "ringcast",
+        patience_s: float = 5.0,
+        trace: Path | str | None = None,
+        label: str = "client",
+    ) -> None:
+        for address in via:
+            check_resolvable(address)
+        self._context = make_context()
+        self._kernel = Kernel(cluster, label, random.Random())
+        self._ring = Ring(self._kernel, via, patience_s=patience_s)
+        self._spool = Spool(trace, label) if trace is not None else None
+        self._driver = ZmqDriver(self._context, self._kernel, keep=self._spool.append if self._spool else None)
+
+    def lookup(self, name: str) -> Walk:
+        """The owner of a name, with the path to it. Raises LookupFailed or InvalidName."""
+        return self._wait(self._ring.locate(name))
+
+    def put(self, name: str, entry: str, value: bytes, lease_s: float, version: int = 0, notify: str = "") -> Stored:
+        """Store an entry under a name for `lease_s` seconds; version 0 lets the owner count on."""
+        return self._wait(self._ring.put(name, entry, value, lease_s, version, notify))
+
+    def get(self, name: str) -> list[Entry]:
+        """The live entries under a name."""
+        return self._wait(self._ring.get(name))
+
+    def delete(self, name: str, entry: str) -> Stored:
+        """Delete an entry."""
+        return self._wait(self._ring.delete(name, entry))
+
+    def members(self) -> list[Neighbours]:
+        """The members in ring order, each with its own view of its neighbours."""
+        return self._wait(self._ring.members())
+
+    def close(self) -> None:
+        """Close every socket, and the traces."""
+        self._driver.close()
+        self._context.destroy(linger=0)
+        if self._spool is not None:
+            self._spool.close()
+
+    def __enter__(self) -> RingClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _wait(self, operation: Operation[R]) -> R:
+        outcome: list[tuple[Any, RingcastError | None]] = []
+        self._driver.start(operation, lambda result, error: outcome.append((result, error)))
+        self._driver.run(lambda: bool(outcome))
+        if self._spool is not None:
+            self._spool.flush_if_due()
+        result, failed = outcome[0]
+        if failed is not None:
+            raise failed
+        return result  # type: ignore[no-any-return]  # the kernel hands on what the operation returned

@@ -1,0 +1,118 @@
+"""The closed vocabulary that operations yield, and how they use it.
+
+An operation is a generator. It asks with `reply = yield from call(pointer, request)` and never with a bare `call(...)`,
+which would do nothing (the architecture test catches that). The rules that keep operations safe: ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from chord.errors import PeerUnreachable, RingcastError
+from chord.messages import Pointer, ReplyBody, RequestBody
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Call:
+    """Send a request and resume with the body of its reply, or with an exception.
+
+    `timeout_s` None lets the kernel choose from the round trips measured to that address; `attempt` doubles it.
+    """
+
+    to: Pointer
+    request: RequestBody
+    timeout_s: float | None = None
+    attempt: int = 0
+
+
+@dataclass(slots=True)
+class Cast:
+    """Send a request to a member, or to a process by its address, that is not answered; resume at once."""
+
+    to: Pointer | str
+    request: RequestBody
+
+
+@dataclass(slots=True)
+class Sleep:
+    """Resume after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(slots=True)
+class Gather:
+    """Run operations side by side; resume with a list of their results or RingcastErrors, in order."""
+
+    operations: list[Operation[Any]]
+
+
+@dataclass(slots=True)
+class Spawn:
+    """Start an operation that goes on by itself; resume at once. Its RingcastErrors are dropped."""
+
+    operation: Operation[Any]
+
+
+Effect = Call | Cast | Sleep | Gather | Spawn
+Operation = Generator[Effect, Any, R]
+
+
+def call(to: Pointer, request: RequestBody, expected: type[R], attempts: int = 1) -> Operation[R]:
+    """Ask `to` and return its reply of type `expected`; a slow peer is asked again, with twice the time-out.
+
+    Only requests that may be carried out twice take more than one attempt. Raises PeerUnreachable, Refused or
+    RemoteProtocolError.
+    """
+    for attempt in range(attempts):
+        try:
+            reply = yield Call(to, request, None, attempt)
+        except PeerUnreachable:
+            if attempt + 1 == attempts:
+                raise
+        else:
+            assert isinstance(reply, expected)
+            return reply
+    raise AssertionError(f"a call needs at least one attempt, not {attempts}")
+
+
+def cast(to: Pointer | str, request: RequestBody) -> Operation[None]:
+    """Send a request that is not answered."""
+    yield Cast(to, request)
+
+
+def sleep(seconds: float) -> Operation[None]:
+    """Wait."""
+    yield Sleep(seconds)
+
+
+def gather(operations: list[Operation[R]]) -> Operation[list[R | RingcastError]]:
+    """Run operations side by side and return their results or errors in order."""
+    results: list[R | RingcastError] = yield Gather(list(operations))
+    return results
+
+
+def spawn(operation: Operation[Any]) -> Operation[None]:
+    """Start an operation that goes on by itself."""
+    yield Spawn(operation)
+
+
+__all__ = [
+    "Call",
+    "Cast",
+    "Effect",
+    "Gather",
+    "Operation",
+    "ReplyBody",
+    "Sleep",
+    "Spawn",
+    "call",
+    "cast",
+    "gather",
+    "sleep",
+    "spawn",
+]

@@ -1,0 +1,84 @@
+"""The finger table, and the choice of the next hop among fingers and successor list."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from chord.identifiers import IdentifierSpace
+from chord.messages import Pointer
+
+
+class FingerTable:
+    """finger[i] is the owner of identifier + 2**i. Stoica et al. 2003, table I.
+
+    Fingers speed lookups up and never decide them, so an outdated one costs time only.
+    """
+
+    def __init__(self, me: Pointer, space: IdentifierSpace) -> None:
+        self._me = me
+        self._space = space
+        self._fingers: list[Pointer | None] = [None] * space.bits
+        self._refreshed: list[bool] = [False] * space.bits
+
+    def __iter__(self) -> Iterator[Pointer]:
+        """The distinct fingers, nearest first."""
+        return iter(dict.fromkeys(finger for finger in self._fingers if finger is not None))
+
+    def next_start(self) -> tuple[int, int] | None:
+        """Index and start of the first finger not refreshed in this round, or None at the round's end."""
+        for index, refreshed in enumerate(self._refreshed):
+            if not refreshed:
+                return index, self._space.finger_start(self._me.id, index)
+        return None
+
+    def new_round(self) -> None:
+        """Every finger is due again."""
+        self._refreshed = [False] * self._space.bits
+
+    def fill(self, index: int, owner: Pointer) -> int:
+        """The lookup of finger `index`'s start named `owner`: set that finger and all later ones it covers.
+
+        Returns how many were set. One answer fills log-many fingers, so a table is complete in about log2 N lookups.
+        """
+        reach = self._space.distance(self._me.id, owner.id)
+        # The walk came round to this member: from here on there is nobody to point at.
+        entry = owner if reach else None
+        covered = max(reach or self._space.size, 1 << index)
+        first = index
+        while index < self._space.bits and (1 << index) <= covered:
+            self._fingers[index] = entry
+            self._refreshed[index] = True
+            index += 1
+        return index - first
+
+    def drop(self, dead: Pointer) -> bool:
+        """Forget a member that is dead; returns whether it was here."""
+        found = False
+        for index, finger in enumerate(self._fingers):
+            if finger == dead:
+                self._fingers[index] = None
+                self._refreshed[index] = False
+                found = True
+        return found
+
+
+class Routes:
+    """Fingers and successor list as one sorted row of candidates for the next hop."""
+
+    def __init__(self, me: Pointer, space: IdentifierSpace, members: Iterable[Pointer]) -> None:
+        self._me_id = me.id
+        self._mask = space.size - 1
+        ranked = sorted({pointer.id: pointer for pointer in members}.items(), key=lambda item: self._distance(item[0]))
+        ranked = [item for item in ranked if item[0] != me.id]
+        self._distances = [self._distance(identifier) for identifier, _ in ranked]
+        self._pointers = [pointer for _, pointer in ranked]
+
+    def _distance(self, identifier: int) -> int:
+        return (identifier - self._me_id) & self._mask
+
+    def preceding(self, key: int, count: int) -> tuple[Pointer, ...]:
+        """Up to `count` candidates strictly between this member and the key, the closest to the key first."""
+        end = bisect_left(self._distances, self._distance(key) or self._mask + 1)
+        start = end - count if end > count else 0
+        return tuple(self._pointers[start:end][::-1])

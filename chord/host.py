@@ -1,0 +1,260 @@
+"""A ring process: its members behind one address, and the operations that go on for as long as it lives."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+
+from chord import maintenance, replication
+from chord.effects import Operation, call, sleep, spawn
+from chord.errors import Busy, LookupFailed, NotMember, PeerUnreachable, Refused, RemoteProtocolError, RingcastError
+from chord.kernel import Kernel
+from chord.lookup import Walk, find_owner
+from chord.member import Member
+from chord.messages import Get, GetNeighbours, Neighbours, NextHop, Pointer, Put, ReplyBody, Request
+from chord.settings import Settings
+
+LOST_KEPT = 256
+LOST_FOR_S = 600.0
+JOIN_PAUSE_S = 0.1
+EXPIRE_S = 1.0
+DISAGREEMENTS = 2
+"""Probes in a row that must find another ring before a member moves to it."""
+
+WALK_AT_MOST = 100_000
+
+
+class Host:
+    """Runs `vnodes` members behind one advertised address (host:port)."""
+
+    def __init__(self, settings: Settings, address: str, vnodes: int, rng: random.Random) -> None:
+        self.settings = settings
+        self.kernel = Kernel(settings.cluster, address, rng, self.serve)
+        self._lost: OrderedDict[str, float] = OrderedDict()
+        self._bootstrap: list[str] = []
+        self.members: list[Member] = []
+        self._by_id: dict[int, Member] = {}
+        for index in range(vnodes):
+            identifier = settings.space.member(settings.cluster, address, index)
+            if identifier in self._by_id:
+                continue  # two virtual nodes of one process collide: one is as good
+            self._add(Pointer(identifier, address, self._incarnation()))
+
+    def _incarnation(self) -> int:
+        return self.kernel.rng.getrandbits(48) + 1
+
+    def _add(self, me: Pointer) -> Member:
+        member = Member(self.kernel, self.settings, me, self._note_lost)
+        replication.install(member)
+        member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
+        member.start_repairing = lambda: self.kernel.start(replication.repair(member))
+
+        def start_rectifying(notifier: Pointer) -> None:
+            waiting = member.rectifying
+            member.rectifying = notifier
+            if waiting is None:
+                self.kernel.start(maintenance.rectify(member))
+
+        member.start_rectifying = start_rectifying
+        self.members.append(member)
+        self._by_id[me.id] = member
+        return member
+
+    # Requests ------------------------------------------------------------------------------------------------------
+
+    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody]:
+        """Answer a request in the name of the member it is meant for."""
+        to = request.to
+        if to is None:
+            return self._fitting(request).serve(request)
+        member = self._by_id.get(to[0])
+        if member is None or member.me.incarnation != to[1]:
+            raise NotMember(f"{self.kernel.address} hosts no member {to[0]:016x} of incarnation {to[1]}")
+        return member.serve(request)
+
+    def _fitting(self, request: Request) -> Member:
+        members = self.members
+        if len(members) == 1:
+            return members[0]
+        body = request.body
+        if isinstance(body, NextHop):
+            space = self.settings.space
+            return min(members, key=lambda member: space.distance(member.me.id, body.key) or space.size)
+        if isinstance(body, Put | Get):
+            key = self.settings.space.key(body.name)
+            return next((member for member in members if member.owns(key)), members[0])
+        return members[0]
+
+    # Life ----------------------------------------------------------------------------------------------------------
+
+    def boot(self, bootstrap: list[str], patience_s: float) -> Operation[None]:
+        """Bring every member into the ring, or start a new ring when there is nobody to join.
+
+        Ends when the predecessor of each member has adopted it. Raises LookupFailed after `patience_s`, or
+        LocalProtocolError when an identifier is taken.
+        """
+        self._bootstrap = [address for address in bootstrap if address != self.kernel.address]
+        deadline = self.kernel.now + patience_s
+        for position, member in enumerate(self.members):
+            contacts = [contact(address) for address in self._bootstrap]
+            if position:
+                contacts.append(self.members[0].me)
+            if contacts:
+                yield from self._bring_in(member, contacts, deadline)
+            else:
+                member.active = member.adopted = True
+            yield from self._keep(member)
+        yield from spawn(self._heal_for_ever())
+        while not all(member.adopted or member.state.alone for member in self.members):
+            if self.kernel.now > deadline:
+                raise LookupFailed(f"{self.kernel.address} joined, but no predecessor adopted it in {patience_s:.0f} s")
+            yield from sleep(JOIN_PAUSE_S / 5)
+
+    def _bring_in(self, member: Member, contacts: list[Pointer], deadline: float) -> Operation[None]:
+        while True:
+            try:
+                yield from maintenance.join(member, contacts)
+                break
+            except (LookupFailed, PeerUnreachable, Refused, RemoteProtocolError) as error:
+                if self.kernel.now > deadline:
+                    through = ", ".join(pointer.address for pointer in contacts)
+                    raise LookupFailed(f"{self.kernel.address} could not join through {through}: {error}") from error
+            yield from sleep(JOIN_PAUSE_S * self.kernel.rng.uniform(0.5, 1.5))
+        yield from spawn(self._settle(member))
+
+    def _settle(self, member: Member) -> Operation[None]:
+        yield from maintenance.enter(member)
+        yield from replication.take_over(member)
+
+    def _keep(self, member: Member) -> Operation[None]:
+        yield from spawn(self._stabilize_for_ever(member))
+        yield from spawn(self._fix_fingers_for_ever(member))
+        yield from spawn(self._repair_for_ever(member))
+
+    def _stabilize_for_ever(self, member: Member) -> Operation[None]:
+        while not member.leaving:
+            yield from sleep(self.settings.stabilize_s * self.kernel.rng.uniform(0.75, 1.0))
+            yield from maintenance.stabilize(member)
+            yield from maintenance.watch_predecessor(member)
+            if member.active and member.state.isolated:
+                yield from self._rejoin(member, self._known(member))
+
+    def _fix_fingers_for_ever(self, member: Member) -> Operation[None]:
+        while not member.leaving:
+            try:
+                more = yield from maintenance.fix_finger(member)
+            except RingcastError:
+                more = False
+            if not more:
+                yield from sleep(self.settings.fingers_s * self.kernel.rng.uniform(0.2, 1.0))
+                member.fingers.new_round()
+            yield from sleep(self.settings.stabilize_s / 8)
+
+    def _repair_for_ever(self, member: Member) -> Operation[None]:
+        while not member.leaving:
+            yield from sleep(self.settings.repair_s * self.kernel.rng.uniform(0.5, 1.0))
+            replication.lapse(member)
+            yield from replication.repair(member)
+
+    def leave(self) -> Operation[None]:
+        """Hand every record over and tell the neighbours; ends when the process may go."""
+        for member in self.members:
+            if member.active:
+                yield from replication.hand_over(member)
+
+    def walk(self) -> Operation[list[Neighbours]]:
+        """The members of the ring in order from the first of this process, each with its own view."""
+        return (yield from ring_walk(self.members[0].me))
+
+    # Healing -------------------------------------------------------------------------------------------------------
+
+    def _note_lost(self, address: str) -> None:
+        if address == self.kernel.address:
+            return
+        self._lost[address] = self.kernel.now
+        self._lost.move_to_end(address)
+        if len(self._lost) > LOST_KEPT:
+            self._lost.popitem(last=False)
+
+    def _known(self, member: Member) -> list[Pointer]:
+        """Everybody this member might still reach, by address."""
+        pointers = [*member.state.successors, *member.fingers]
+        if member.state.predecessor is not None:
+            pointers.append(member.state.predecessor)
+        addresses = dict.fromkeys([p.address for p in pointers] + [*self._lost] + self._bootstrap)
+        addresses.pop(self.kernel.address, None)
+        return [contact(address) for address in addresses]
+
+    def _heal_for_ever(self) -> Operation[None]:
+        """Probe peers that were lost, and move to their ring when it is another one whose first member is lower."""
+        disagreements = 0
+        while not all(member.leaving for member in self.members):
+            yield from sleep(self.settings.heal_s * self.kernel.rng.uniform(0.5, 1.0))
+            self._forget_long_lost()
+            candidates = [*self._lost, *self._bootstrap]
+            if not candidates:
+                continue
+            other = contact(self.kernel.rng.choice(candidates))
+            try:
+                theirs = yield from self._first_member([other])
+                ours = yield from self._first_member([self.members[0].me])
+            except RingcastError:
+                disagreements = 0
+                continue
+            if ours.id == theirs.id:
+                self._lost.pop(other.address, None)
+            disagreements = disagreements + 1 if theirs.id < ours.id else 0
+            if disagreements >= DISAGREEMENTS:
+                disagreements = 0
+                for member in self.members:
+                    yield from self._rejoin(member, [other, theirs])
+
+    def _forget_long_lost(self) -> None:
+        while self._lost:
+            address, when = next(iter(self._lost.items()))
+            if self.kernel.now - when < LOST_FOR_S:
+                return
+            del self._lost[address]
+
+    def _first_member(self, via: list[Pointer]) -> Operation[Pointer]:
+        """The owner of key 0: what two parts of a split ring differ in."""
+        return (yield from find_owner(self.kernel, self.settings.space, via, Walk(0)))
+
+    def _rejoin(self, member: Member, contacts: list[Pointer]) -> Operation[None]:
+        """Become a new member under the same identifier: pointers dropped, records kept. Alone when nobody answers."""
+        for pointer in self._known(member):
+            self._note_lost(pointer.address)
+        member.event("rejoining")
+        member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
+        try:
+            yield from self._bring_in(member, contacts, self.kernel.now + 5.0)
+        except (LookupFailed, Busy):
+            member.active = member.adopted = member.complete = True
+            return
+        yield from spawn(replication.hand_back(member))
+
+
+def contact(address: str) -> Pointer:
+    """A process whose members are not known yet."""
+    return Pointer(0, address, 0)
+
+
+def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
+    """Follow the successors from `start` until the walk comes round, skipping successors that do not answer."""
+    views: list[Neighbours] = []
+    seen: set[int] = set()
+    pending = [start]
+    while pending and len(views) < WALK_AT_MOST:
+        pointer = pending.pop(0)
+        try:
+            view = yield from call(pointer, GetNeighbours(observe=True), Neighbours, attempts=2)
+        except RingcastError:
+            if not views:
+                raise
+            continue
+        if view.member.id in seen:
+            break
+        seen.add(view.member.id)
+        views.append(view)
+        pending = list(view.successors)
+    return views

@@ -1,0 +1,326 @@
+"""The kernel: generators inside, events outside.
+
+A driver feeds messages and the time in; the kernel steps the operations that waited for them and returns what is to be
+sent. It does no I/O and reads no clock, so the same kernel runs over ZeroMQ and in the simulator.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from chord import wire
+from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
+from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError
+from chord.limits import PROTOCOL_VERSION
+from chord.messages import Failure, Pointer, Reply, ReplyBody, Request, RequestBody
+from chord.round_trips import RoundTrips
+
+LATE_CALLS_KEPT = 1_024
+
+
+@dataclass(slots=True)
+class Send:
+    """To be sent to the process at an address."""
+
+    address: str
+    message: Request
+
+
+@dataclass(slots=True)
+class Respond:
+    """To be sent back along the route that a request came by."""
+
+    route: Any
+    message: Reply
+
+
+@dataclass(slots=True)
+class Emit:
+    """A trace row to be kept."""
+
+    row: msgspec.Struct
+
+
+Output = Send | Respond | Emit
+Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody]"]
+Then = Callable[[Any, "RingcastError | None"], None]
+
+
+class _Running:
+    """An operation under way, and who wants its outcome."""
+
+    __slots__ = ("generator", "then")
+
+    def __init__(self, generator: Operation[Any], then: Then | None) -> None:
+        self.generator = generator
+        self.then = then
+
+
+class _Waiting:
+    """A call whose reply has not come."""
+
+    __slots__ = ("address", "expected", "running", "sent_at", "timeout_s")
+
+    def __init__(self, running: _Running, address: str, expected: type, sent_at: float, timeout_s: float) -> None:
+        self.running = running
+        self.address = address
+        self.expected = expected
+        self.sent_at = sent_at
+        self.timeout_s = timeout_s
+
+
+def _nobody(_request: Request) -> ReplyBody:
+    raise RemoteProtocolError("this process answers no requests")
+
+
+class Kernel:
+    """Runs the operations of one process.
+
+    `serve` answers a request with a reply, or with an operation whose result is the reply. `epoch_offset_s` is what the
+    driver adds to the monotonic `now` for wall-clock time.
+    """
+
+    def __init__(self, cluster: str, address: str, rng: random.Random, serve: Serve = _nobody) -> None:
+        self.cluster = cluster
+        self.address = address
+        self.rng = rng
+        self.serve = serve
+        self.now = 0.0
+        self.epoch_offset_s = 0.0
+        self.round_trips = RoundTrips()
+        self._outputs: list[Output] = []
+        self._calls: dict[int, _Waiting] = {}
+        self._late: OrderedDict[int, tuple[str, float]] = OrderedDict()
+        self._next_call = rng.getrandbits(32) + 1
+        self._timers: list[tuple[float, int, int | _Running]] = []
+        self._sequence = 0
+        self._here: deque[Request] = deque()
+        self._stepping = False
+        self._ready: deque[tuple[_Running, Any, RingcastError | None]] = deque()
+
+    # What drivers call ---------------------------------------------------------------------------------------------
+
+    def start(self, operation: Operation[Any], then: Then | None = None) -> None:
+        """Begin an operation; `then(result, error)` is called once when it ends. Collect the outputs with `take`."""
+        self._ready.append((_Running(operation, then), None, None))
+        self._run()
+
+    def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]:
+        """A message arrived: a request by route `source`, or a reply."""
+        self.now = now
+        if type(message) is Reply:
+            self._on_reply(message)
+        else:
+            assert isinstance(message, Request)
+            self._on_request(source, message)
+        self._run()
+        return self.take()
+
+    def on_timer(self, now: float) -> list[Output]:
+        """Time passed: end what is due."""
+        self.now = now
+        timers = self._timers
+        while timers and timers[0][0] <= now:
+            _, _, due = heapq.heappop(timers)
+            if isinstance(due, _Running):
+                self._ready.append((due, None, None))
+            else:
+                waiting = self._calls.pop(due, None)
+                if waiting is not None:
+                    self._timed_out(due, waiting)
+        self._run()
+        return self.take()
+
+    def deadline(self) -> float | None:
+        """When `on_timer` is wanted next, or None."""
+        timers = self._timers
+        while timers and isinstance(timers[0][2], int) and timers[0][2] not in self._calls:
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
+
+    def take(self) -> list[Output]:
+        """What is to be sent and kept since the last time."""
+        outputs = self._outputs
+        self._outputs = []
+        return outputs
+
+    def epoch_us(self, at: float) -> int:
+        """The wall-clock time of a moment of this kernel's clock, in microseconds since the epoch."""
+        return int((at + self.epoch_offset_s) * 1e6)
+
+    def emit(self, row: msgspec.Struct) -> None:
+        """Keep a trace row."""
+        self._outputs.append(Emit(row))
+
+    # Requests ------------------------------------------------------------------------------------------------------
+
+    def _on_request(self, route: Any, request: Request) -> None:
+        if request.cluster != self.cluster:
+            error: RingcastError = RemoteProtocolError(
+                f"this process belongs to cluster {self.cluster!r}, the request to {request.cluster!r}"
+            )
+            self._answer(route, request, None, error)
+            return
+        try:
+            outcome = self.serve(request)
+        except RingcastError as refusal:
+            self._answer(route, request, None, refusal)
+            return
+        if isinstance(outcome, msgspec.Struct):
+            self._answer(route, request, outcome, None)
+        else:
+            running = _Running(outcome, lambda result, error: self._answer(route, request, result, error))
+            self._ready.append((running, None, None))
+
+    def _answer(self, route: Any, request: Request, body: Any, error: RingcastError | None) -> None:
+        if request.call == 0:
+            return
+        reply = Reply(PROTOCOL_VERSION, request.call, body if error is None else wire.failure(error))
+        if route is self:
+            self._on_reply(reply)
+        else:
+            self._outputs.append(Respond(route, reply))
+
+    # Replies and time-outs -----------------------------------------------------------------------------------------
+
+    def _on_reply(self, reply: Reply) -> None:
+        waiting = self._calls.pop(reply.call, None)
+        if waiting is None:
+            late = self._late.pop(reply.call, None)
+            if late is not None:
+                self.round_trips.observe(late[0], self.now - late[1])
+            return
+        self.round_trips.observe(waiting.address, self.now - waiting.sent_at)
+        body = reply.body
+        if type(body) is waiting.expected:
+            self._ready.append((waiting.running, body, None))
+        elif type(body) is Failure:
+            self._ready.append((waiting.running, None, wire.raised(body)))
+        else:
+            self._ready.append(
+                (
+                    waiting.running,
+                    None,
+                    RemoteProtocolError(
+                        f"{waiting.address} answered {type(body).__name__}, not {waiting.expected.__name__}"
+                    ),
+                )
+            )
+
+    def _timed_out(self, call: int, waiting: _Waiting) -> None:
+        self._late[call] = (waiting.address, waiting.sent_at)
+        if len(self._late) > LATE_CALLS_KEPT:
+            self._late.popitem(last=False)
+        self.round_trips.timed_out(waiting.address, self.now)
+        error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s", waiting.address)
+        self._ready.append((waiting.running, None, error))
+
+    # Operations ----------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        """Step whatever is ready, and what that makes ready, until nothing is."""
+        if self._stepping:
+            return
+        self._stepping = True
+        try:
+            while True:
+                if self._ready:
+                    self._step(*self._ready.popleft())
+                elif self._here:
+                    self._on_request(self, self._here.popleft())
+                else:
+                    return
+        finally:
+            self._stepping = False
+
+    def _step(self, running: _Running, value: Any, error: RingcastError | None) -> None:
+        generator = running.generator
+        while True:
+            try:
+                effect = generator.send(value) if error is None else generator.throw(error)
+            except StopIteration as stop:
+                if running.then is not None:
+                    running.then(stop.value, None)
+                return
+            except RingcastError as failed:
+                if running.then is not None:
+                    running.then(None, failed)
+                return
+            value = error = None
+            if isinstance(effect, Call):
+                self._call(running, effect)
+                return
+            if isinstance(effect, Cast):
+                self._cast(effect)
+            elif isinstance(effect, Sleep):
+                self._at(self.now + max(0.0, effect.seconds), running)
+                return
+            elif isinstance(effect, Spawn):
+                self._ready.append((_Running(effect.operation, None), None, None))
+            elif isinstance(effect, Gather):
+                if effect.operations:
+                    self._gather(running, effect.operations)
+                    return
+                value = []
+            else:
+                code = getattr(generator, "gi_code", None)
+                frame = getattr(generator, "gi_frame", None)
+                raise TypeError(
+                    f"operation {getattr(code, 'co_qualname', generator)} yielded {effect!r} "
+                    f"at line {getattr(frame, 'f_lineno', '?')}; only Call, Cast, Sleep, Gather and Spawn are effects"
+                )
+
+    def _call(self, running: _Running, effect: Call) -> None:
+        call = self._next_call
+        self._next_call = call + 1
+        to = effect.to
+        address = to.address
+        timeout_s = effect.timeout_s
+        if timeout_s is None:
+            timeout_s = self.round_trips.timeout_s(address, effect.attempt)
+        self._calls[call] = _Waiting(running, address, effect.request.reply, self.now, timeout_s)
+        self._at(self.now + timeout_s, call)
+        self._send(address, self._request(to, call, effect.request))
+
+    def _cast(self, effect: Cast) -> None:
+        to = effect.to
+        self._send(to if isinstance(to, str) else to.address, self._request(to, 0, effect.request))
+
+    def _request(self, to: Pointer | str, call: int, body: RequestBody) -> Request:
+        # A pointer with incarnation 0 means whichever member of that process fits.
+        meant = None if isinstance(to, str) or to.incarnation == 0 else (to.id, to.incarnation)
+        return Request(PROTOCOL_VERSION, self.cluster, call, body, meant)
+
+    def _send(self, address: str, request: Request) -> None:
+        if address == self.address:
+            self._here.append(request)
+        else:
+            self._outputs.append(Send(address, request))
+
+    def _gather(self, running: _Running, operations: list[Operation[Any]]) -> None:
+        results: list[Any] = [None] * len(operations)
+        left = len(operations)
+
+        def finished(index: int) -> Then:
+            def then(result: Any, error: RingcastError | None) -> None:
+                nonlocal left
+                results[index] = result if error is None else error
+                left -= 1
+                if left == 0:
+                    self._ready.append((running, results, None))
+
+            return then
+
+        for index, operation in enumerate(operations):
+            self._ready.append((_Running(operation, finished(index)), None, None))
+
+    def _at(self, when: float, what: int | _Running) -> None:
+        self._sequence += 1
+        heapq.heappush(self._timers, (when, self._sequence, what))

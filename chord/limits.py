@@ -1,0 +1,41 @@
+"""The limit on every size that another process can choose."""
+
+from __future__ import annotations
+
+PROTOCOL_VERSION = 1
+
+MAX_FRAME_BYTES = 1 << 20
+"""A ZeroMQ frame; libzmq drops the connection of a peer that sends a longer one."""
+
+MAX_FRAMES = 16
+"""Frames of one message: routing ids, delimiter, body."""
+
+MAX_ADDRESS = 255
+"""Characters of host:port."""
+
+MAX_LIST = 512
+"""Pointers in one list."""
+
+MAX_ENTRY_ID = 300
+"""Characters of an entry's id; holds a prefix and a name of 255 bytes."""
+
+MAX_VALUE_BYTES = 16 * 1024
+"""Bytes of one entry's value."""
+
+MAX_ENTRIES_PER_PAGE = 1_000
+"""Entries of one page; a page also ends at MAX_PAGE_BYTES."""
+
+MAX_PAGE_BYTES = 512 * 1024
+"""Bytes of the entries of one page, so that it fits a frame."""
+
+MAX_LEASE_S = 30 * 86_400.0
+"""Seconds of one lease."""
+
+MAX_ENTRIES_PER_RECORD = 20_000
+"""Entries of one record, dead ones included."""
+
+MAX_RECORDS = 1_000_000
+"""Records that one member holds."""
+
+MAX_HOPS = 160
+"""Exchanges of one lookup; a walk along successor lists of 8 passes 1,280 members in that many."""

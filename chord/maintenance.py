@@ -1,0 +1,200 @@
+"""Keeping the ring: Zave's join, stabilize and rectify, and the refresh of the fingers, as operations.
+
+Every decision on an answer is a pure transition in ring_state.py, taken on the state of the moment of the answer.
+A member is `pending` exactly while a neighbour query of its own is unanswered.
+"""
+
+from __future__ import annotations
+
+from chord import ring_state
+from chord.effects import Operation, call, cast, sleep
+from chord.errors import (
+    Busy,
+    LocalProtocolError,
+    LookupFailed,
+    NotMember,
+    PeerUnreachable,
+    Refused,
+    RemoteProtocolError,
+)
+from chord.identifiers import between
+from chord.lookup import Walk, find_predecessor
+from chord.member import Member
+from chord.messages import GetNeighbours, Neighbours, Noted, Notify, Nudge, Ping, Pointer, Pong
+
+BUSY_TRIES = 8
+BUSY_PAUSE_S = 0.03
+ROUNDS_IN_A_ROW = 64
+"""Stabilizations without a pause while each one finds a closer successor."""
+
+JOIN_WALK = 32
+"""Members that a joiner looks at around the place that the lookup named."""
+
+DEAD = (PeerUnreachable, NotMember)
+"""A peer that is gone, as far as anybody can tell: silent twice, or no member any more."""
+
+
+def ask_neighbours(member: Member, other: Pointer) -> Operation[Neighbours]:
+    """A neighbour query: a slow peer is asked twice, a busy one again after a random pause. Raises Busy at last."""
+    for _ in range(BUSY_TRIES):
+        member.pending += 1
+        try:
+            answer = yield from call(other, GetNeighbours(), Neighbours, attempts=2)
+        except Busy:
+            pass
+        else:
+            return answer
+        finally:
+            member.pending -= 1
+        yield from sleep(member.kernel.rng.uniform(0.1, 1.0) * BUSY_PAUSE_S)
+    raise Busy(f"{other} was busy {BUSY_TRIES} times in a row")
+
+
+def join(member: Member, via: list[Pointer]) -> Operation[None]:
+    """Zave's Join: find the member whose successor should be this one, and copy its list.
+
+    Raises LookupFailed, Busy or PeerUnreachable, after which it may be tried again, or LocalProtocolError when another
+    process holds this member's identifier.
+    """
+    walk = Walk(member.me.id)
+    hop = yield from find_predecessor(member.kernel, member.settings.space, via, walk)
+    pointer = hop.member
+    for _ in range(JOIN_WALK):
+        answer = yield from ask_neighbours(member, pointer)
+        successor = answer.successors[0] if answer.successors else answer.member
+        if successor.id == member.me.id:
+            yield from _await_departure(member, successor)
+        elif answer.member.id == member.me.id:
+            raise _taken(member, answer.member)
+        elif between(answer.member.id, member.me.id, successor.id):
+            member.state = ring_state.joined(member.state, answer)
+            member.active = True
+            member.complete = False
+            member.event("joined", str(answer.member))
+            return
+        else:
+            pointer = _towards(member, answer, successor)
+    raise LookupFailed(f"{member.me} found no place in the ring within {JOIN_WALK} members of {hop.member}")
+
+
+def _towards(member: Member, answer: Neighbours, successor: Pointer) -> Pointer:
+    """Which way the member between whom and its successor this one lies is to be found."""
+    predecessor = answer.predecessor
+    if predecessor is not None and between(predecessor.id, member.me.id, answer.member.id):
+        return predecessor
+    return successor
+
+
+def _await_departure(member: Member, holder: Pointer) -> Operation[None]:
+    """The ring lists this identifier already: wait for it to go when it is this process's former self."""
+    if holder.address != member.me.address:
+        yield from call(holder, Ping(), Pong, attempts=2)
+        raise _taken(member, holder)
+    yield from sleep(member.settings.stabilize_s)
+
+
+def _taken(member: Member, holder: Pointer) -> LocalProtocolError:
+    return LocalProtocolError(f"identifier {member.me.id:016x} is in use by {holder}; choose another address")
+
+
+def stabilize(member: Member) -> Operation[None]:
+    """Stabilize until nothing closer is found, then tell the successor."""
+    if member.stabilizing:
+        member.stabilize_again = True
+        return
+    member.stabilizing = True
+    for _ in range(ROUNDS_IN_A_ROW):
+        member.stabilize_again = False
+        changed = yield from _stabilize_once(member)
+        if not changed and not member.stabilize_again:
+            break
+    member.stabilizing = False
+
+
+def _stabilize_once(member: Member) -> Operation[bool]:
+    """StabilizeFromSuccessor, then StabilizeFromPredecessor where it applies. True: go again at once."""
+    if member.leaving or not member.active or member.state.isolated:
+        return False
+    if member.state.alone:
+        answer = member.neighbours()
+    else:
+        successor = member.state.successor
+        try:
+            answer = yield from ask_neighbours(member, successor)
+        except DEAD:
+            member.drop(successor)
+            return not member.state.isolated
+        except (Refused, RemoteProtocolError):
+            return False
+        if member.state.successor != successor:
+            return True
+        member.state = ring_state.successor_answered(member.state, answer)
+    adopted = yield from _adopt_closer(member, answer)
+    if member.state.successors and not member.leaving:
+        yield from cast(member.state.successor, Notify(member.me))
+    return adopted
+
+
+def _adopt_closer(member: Member, answer: Neighbours) -> Operation[bool]:
+    """StabilizeFromPredecessor: adopt the successor's predecessor if it lies closer, and answers."""
+    found = ring_state.better_successor(member.state, answer)
+    if found is None:
+        return False
+    try:
+        candidate = yield from ask_neighbours(member, found)
+    except (*DEAD, Refused, RemoteProtocolError):
+        return False
+    before = member.state.successor
+    member.state = ring_state.candidate_answered(member.state, candidate)
+    return member.state.successor != before
+
+
+def rectify(member: Member) -> Operation[None]:
+    """Rectify with the best notifier that came while the old predecessor was being pinged."""
+    old = member.state.predecessor
+    if old is not None:
+        try:
+            yield from call(old, Ping(), Pong, attempts=2)
+        except DEAD:
+            if member.state.predecessor == old:
+                member.drop(old)
+        except (Refused, RemoteProtocolError):
+            pass
+        else:
+            if member.state.predecessor == old:
+                member.heard_at = member.kernel.now
+    notifier = member.rectifying
+    member.rectifying = None
+    if notifier is not None and member.state.predecessor is None:
+        member.state, _ = ring_state.rectified(member.state, notifier)
+
+
+def watch_predecessor(member: Member) -> Operation[None]:
+    """Ping a predecessor that has been silent, so that a dead one does not stay until somebody else notifies."""
+    predecessor = member.state.predecessor
+    if predecessor is None or member.rectifying is not None:
+        return
+    if member.kernel.now - member.heard_at > member.settings.silence_s:
+        yield from rectify(member)
+
+
+def enter(member: Member) -> Operation[None]:
+    """Make a joined member known: notify the successor, and nudge the predecessor to stabilize now."""
+    yield from stabilize(member)
+    predecessor = member.state.predecessor
+    if member.state.successors:
+        yield from call(member.state.successor, Notify(member.me), Noted, attempts=2)
+    if predecessor is not None:
+        yield from cast(predecessor, Nudge())
+
+
+def fix_finger(member: Member) -> Operation[bool]:
+    """Refresh the next finger that is due, and all that the same answer covers. False: the round is over."""
+    due = member.fingers.next_start()
+    if due is None:
+        return False
+    index, start = due
+    hop = yield from find_predecessor(member.kernel, member.settings.space, [member.me], Walk(start))
+    owner = hop.candidates[0] if hop.candidates else member.me
+    member.fill_finger(index, owner)
+    return True

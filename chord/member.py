@@ -1,0 +1,237 @@
+"""One virtual node: its view of the ring, its records, and the plain functions that answer for it.
+
+Handlers never suspend. What has to ask somebody is an operation in maintenance.py or replication.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chord import ring_state
+from chord.effects import Operation
+from chord.errors import Busy, NotOwner, RemoteProtocolError
+from chord.fingers import FingerTable, Routes
+from chord.identifiers import between_right
+from chord.kernel import Kernel
+from chord.messages import (
+    CompareArc,
+    ConfirmOwner,
+    FetchArc,
+    GetNeighbours,
+    Hop,
+    Leave,
+    Neighbours,
+    NextHop,
+    Noted,
+    Notify,
+    Nudge,
+    Owned,
+    Page,
+    Ping,
+    Pointer,
+    Pong,
+    ReplyBody,
+    Request,
+    Same,
+)
+from chord.records import RecordStore
+from chord.ring_state import RingState
+from chord.settings import Settings
+from chord.trace import EventTrace
+
+OWNERS_NAMED = 4
+"""The owner and its successors, as the predecessor names them."""
+
+HOPS_NAMED = 3
+"""Candidates for the next hop in one answer: the best, and two to fall back on."""
+
+Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody]"]
+
+
+class Member:
+    """A member of the ring, or one that is joining it (`active` is False until then)."""
+
+    def __init__(self, kernel: Kernel, settings: Settings, me: Pointer, lost: Callable[[str], None]) -> None:
+        self.kernel = kernel
+        self.settings = settings
+        self.me = me
+        self.active = False
+        self.leaving = False
+        self.adopted = False
+        self.complete = True
+        self.pending = 0
+        self.stabilizing = False
+        self.stabilize_again = False
+        self.rectifying: Pointer | None = None
+        self.heard_at = 0.0
+        self.store = RecordStore(settings.space)
+        self.fingers = FingerTable(me, settings.space)
+        self.handlers: dict[type, Handler] = {
+            Ping: self._ping,
+            NextHop: self._next_hop,
+            ConfirmOwner: self._confirm_owner,
+            GetNeighbours: self._get_neighbours,
+            Notify: self._notify,
+            Nudge: self._nudge,
+            Leave: self._leave,
+            CompareArc: self._compare_arc,
+            FetchArc: self._fetch_arc,
+        }
+        self.start_stabilizing: Callable[[], None] = lambda: None
+        self.start_rectifying: Callable[[Pointer], None] = lambda _notifier: None
+        self.start_repairing: Callable[[], None] = lambda: None
+        self._lost = lost
+        self._state = RingState(me, settings.space, settings.successors, settings.failures + 1)
+        self._routes: Routes | None = None
+
+    # State ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> RingState:
+        """This member's view of its neighbours; assigning it is the only way that it changes."""
+        return self._state
+
+    @state.setter
+    def state(self, new: RingState) -> None:
+        old = self._state
+        if new == old:
+            return
+        self._state = new
+        self._routes = None
+        if new.predecessor != old.predecessor:
+            self.heard_at = self.kernel.now
+            self.adopted = False
+        if new.predecessor != old.predecessor or new.successors != old.successors:
+            self.start_repairing()
+
+    def become(self, me: Pointer) -> None:
+        """Start anew as another incarnation that has yet to join; the records stay."""
+        self.me = me
+        self.active = self.adopted = False
+        self.fingers = FingerTable(me, self.settings.space)
+        self._routes = None
+        self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.failures + 1)
+
+    def drop(self, dead: Pointer) -> None:
+        """Forget a member that did not answer; its address is remembered, and probed from time to time."""
+        self.state = ring_state.dropped(self._state, dead)
+        if self.fingers.drop(dead):
+            self._routes = None
+        self._lost(dead.address)
+        self.event("dropped", str(dead))
+
+    def fill_finger(self, index: int, owner: Pointer) -> None:
+        """Set the fingers that one lookup answered."""
+        self.fingers.fill(index, owner)
+        self._routes = None
+
+    def event(self, kind: str, detail: str = "") -> None:
+        """Keep an event of this member in the traces."""
+        kernel = self.kernel
+        kernel.emit(
+            EventTrace(
+                kind=kind, node=self.me.id, address=self.me.address, at_us=kernel.epoch_us(kernel.now), detail=detail
+            )
+        )
+
+    # Ownership -----------------------------------------------------------------------------------------------------
+
+    def owns(self, key: int) -> bool:
+        """Whether the key lies in (predecessor, me], or this member is alone."""
+        predecessor = self._state.predecessor
+        if predecessor is None:
+            return self._state.alone
+        return between_right(predecessor.id, key, self.me.id)
+
+    def answers_for(self, key: int) -> bool:
+        """Whether this member owns the key, or stands in for a predecessor that it has not heard from lately."""
+        if self.owns(key) or self._state.predecessor is None:
+            return True
+        return self.kernel.now - self.heard_at > self.settings.silence_s
+
+    def require_owner(self, key: int) -> None:
+        """Raises NotOwner, with the predecessor as a hint, unless this member answers for the key."""
+        if not self.answers_for(key):
+            raise NotOwner(
+                f"key {key:016x} is not owned by {self.me}; its predecessor {self._state.predecessor} is nearer",
+                self._state.predecessor,
+            )
+
+    def arc(self) -> tuple[int, int]:
+        """The keys that this member owns: (predecessor, me], the whole ring when it has no predecessor."""
+        predecessor = self._state.predecessor
+        return (predecessor.id if predecessor else self.me.id), self.me.id
+
+    # Answers -------------------------------------------------------------------------------------------------------
+
+    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody]:
+        """Answer one request. Raises a RingcastError, which is sent instead."""
+        body = request.body
+        handler = self.handlers.get(type(body))
+        if handler is None:
+            raise RemoteProtocolError(f"a ring member takes no {type(body).__name__}")
+        if not self.active and type(body) is not Ping:
+            raise Busy(f"{self.me} is still joining")
+        return handler(body)
+
+    def _ping(self, _request: Ping) -> Pong:
+        return Pong()
+
+    def _next_hop(self, request: NextHop) -> Hop:
+        key = request.key
+        state = self._state
+        if self.owns(key):
+            return Hop(self.me, True, (self.me, *state.successors[: OWNERS_NAMED - 1]))
+        if between_right(self.me.id, key, state.successor.id):
+            return Hop(self.me, True, state.successors[:OWNERS_NAMED] or (self.me,))
+        routes = self._routes
+        if routes is None:
+            routes = self._routes = Routes(self.me, self.settings.space, (*self.fingers, *state.successors))
+        return Hop(self.me, False, routes.preceding(key, HOPS_NAMED) or state.successors[:HOPS_NAMED])
+
+    def _confirm_owner(self, request: ConfirmOwner) -> Owned:
+        self.require_owner(request.key)
+        return Owned(self.me, backed=not self.owns(request.key))
+
+    def neighbours(self) -> Neighbours:
+        """This member's own answer to a neighbour query."""
+        state = self._state
+        return Neighbours(self.me, state.predecessor, state.successors, state.whole)
+
+    def _get_neighbours(self, request: GetNeighbours) -> Neighbours:
+        if self.pending and not request.observe:
+            raise Busy(f"{self.me} waits for an answer of its own")
+        return self.neighbours()
+
+    def _notify(self, request: Notify) -> Noted:
+        sender = request.sender
+        state, must_ping = ring_state.rectified(self._state, sender)
+        if must_ping:
+            self.start_rectifying(sender)
+            return Noted()
+        if state.predecessor == sender:
+            self.state = state
+            self.heard_at = self.kernel.now
+            if state.successors or state.whole:
+                self.adopted = True
+            if not self._state.successors:
+                self.start_stabilizing()
+        return Noted()
+
+    def _nudge(self, _request: Nudge) -> Noted:
+        self.start_stabilizing()
+        return Noted()
+
+    def _leave(self, request: Leave) -> Noted:
+        self.state = ring_state.dropped(self._state, request.sender)
+        if self.fingers.drop(request.sender):
+            self._routes = None
+        self.start_stabilizing()
+        return Noted()
+
+    def _compare_arc(self, request: CompareArc) -> Same:
+        return Same(self.store.digest(request.low, request.high) == request.digest)
+
+    def _fetch_arc(self, request: FetchArc) -> Page:
+        return self.store.arc(request.low, request.high, request.after, self.kernel.now)

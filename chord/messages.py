@@ -1,0 +1,285 @@
+"""The messages of the ring: typed, tagged by `type`, each request declared together with its reply.
+
+MessagePack maps on the wire, but for Pointer and Entry, which are arrays. Every size has a limit (chord/limits.py).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from chord.limits import MAX_ADDRESS, MAX_ENTRIES_PER_PAGE, MAX_ENTRY_ID, MAX_LEASE_S, MAX_LIST, MAX_VALUE_BYTES
+from chord.names import MAX_NAME_BYTES
+
+Identifier = Annotated[int, Meta(ge=0)]  # MessagePack itself ends at 2**64 - 1
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Lease = Annotated[float, Meta(ge=0, le=MAX_LEASE_S)]
+Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
+Address = Annotated[str, Meta(max_length=MAX_ADDRESS)]
+EntryId = Annotated[str, Meta(min_length=1, max_length=MAX_ENTRY_ID)]
+
+
+class Pointer(Struct, array_like=True, frozen=True):
+    """What one member knows of another: identifier, address (host:port), and the incarnation it had."""
+
+    id: Identifier
+    address: Address
+    incarnation: Count
+
+    def __str__(self) -> str:
+        return f"{self.id:016x} at {self.address}"
+
+
+Pointers = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_LIST)]
+
+
+class Entry(Struct, array_like=True, frozen=True):
+    """One leased entry of a record, as it travels: leases are what remains of them, in seconds.
+
+    `notify` is an address that is cast every change of the record, or empty. `guard_s` is how long an older version
+    may still be held somewhere: until then the entry is kept, even when expired or deleted, so that it cannot return.
+    """
+
+    name: Name
+    entry: EntryId
+    version: Count
+    value: Annotated[bytes, Meta(max_length=MAX_VALUE_BYTES)]
+    lease_s: Lease
+    notify: Address = ""
+    deleted: bool = False
+    guard_s: Lease = 0.0
+
+
+Entries = Annotated[tuple[Entry, ...], Meta(max_length=MAX_ENTRIES_PER_PAGE)]
+
+
+# Replies -----------------------------------------------------------------------------------------------------------
+
+
+class Pong(Struct, tag_field="type", frozen=True):
+    """The member is alive under the incarnation asked."""
+
+
+class Hop(Struct, tag_field="type", frozen=True):
+    """The answer to one step of a lookup.
+
+    `final`: the member asked precedes the key, and `candidates` are the owner and then its successors.
+    Otherwise `candidates` are members that precede the key, the closest to it first.
+    """
+
+    member: Pointer
+    final: bool
+    candidates: Pointers
+
+
+class Owned(Struct, tag_field="type", frozen=True):
+    """The member asked owns the key; `backed`: it has not heard from its predecessor lately and answers for it."""
+
+    owner: Pointer
+    backed: bool = False
+
+
+class Neighbours(Struct, tag_field="type", frozen=True):
+    """A member's own view of its neighbours. `whole`: the list holds every other member of the ring."""
+
+    member: Pointer
+    predecessor: Pointer | None
+    successors: Pointers
+    whole: bool
+
+
+class Noted(Struct, tag_field="type", frozen=True):
+    """The message was applied."""
+
+
+class Stored(Struct, tag_field="type", frozen=True):
+    """The version under which the entry is now held, and by how many processes."""
+
+    version: Count
+    copies: Count
+
+
+class Page(Struct, tag_field="type", frozen=True):
+    """One page of entries in order; `more`: ask again from after the last one."""
+
+    entries: Entries
+    more: bool
+
+
+class Same(Struct, tag_field="type", frozen=True):
+    """Whether the replica holds just what the digest says."""
+
+    same: bool
+
+
+class Failure(Struct, tag_field="type", frozen=True):
+    """The request was refused or could not be read; `kind` names the error, `hint` where to go instead."""
+
+    kind: str
+    text: str
+    hint: Pointer | None = None
+
+
+# Requests ----------------------------------------------------------------------------------------------------------
+
+
+class Ping(Struct, tag_field="type", frozen=True):
+    """Whether the member is alive. Never answered busy."""
+
+    reply: ClassVar[type] = Pong
+
+
+class NextHop(Struct, tag_field="type", frozen=True):
+    """One step of a lookup of `key`. Never answered busy."""
+
+    reply: ClassVar[type] = Hop
+
+    key: Identifier
+
+
+class ConfirmOwner(Struct, tag_field="type", frozen=True):
+    """The last step of a lookup: whether the member asked owns `key`. Never answered busy."""
+
+    reply: ClassVar[type] = Owned
+
+    key: Identifier
+
+
+class GetNeighbours(Struct, tag_field="type", frozen=True):
+    """A neighbour query (Zave 2017); answered busy while an operation of the member's own is under way.
+
+    With `observe` it is a look from outside, whose answer nobody builds state on, and never busy.
+    """
+
+    reply: ClassVar[type] = Neighbours
+
+    observe: bool = False
+
+
+class Notify(Struct, tag_field="type", frozen=True):
+    """The sender believes that it is the receiver's predecessor; the receiver rectifies."""
+
+    reply: ClassVar[type] = Noted
+
+    sender: Pointer
+
+
+class Nudge(Struct, tag_field="type", frozen=True):
+    """Cast: the receiver's successor may have changed, so it had better stabilize now. Changes no state."""
+
+    reply: ClassVar[type] = Noted
+
+
+class Leave(Struct, tag_field="type", frozen=True):
+    """The sender leaves the ring, and has handed its records over."""
+
+    reply: ClassVar[type] = Noted
+
+    sender: Pointer
+
+
+class Put(Struct, tag_field="type", frozen=True):
+    """Store or, with `deleted`, delete one entry. Version 0 lets the owner count: one more than it holds."""
+
+    reply: ClassVar[type] = Stored
+
+    name: Name
+    entry: EntryId
+    value: Annotated[bytes, Meta(max_length=MAX_VALUE_BYTES)] = b""
+    lease_s: Lease = 0.0
+    version: Count = 0
+    notify: Address = ""
+    deleted: bool = False
+    acting: bool = False
+    """Passed on by a joiner whose hand-over is not complete: the receiver answers for it."""
+
+
+class Get(Struct, tag_field="type", frozen=True):
+    """The live entries of a record, in the order of their ids, from after `after`."""
+
+    reply: ClassVar[type] = Page
+
+    name: Name
+    after: Annotated[str, Meta(max_length=MAX_ENTRY_ID)] = ""
+    acting: bool = False
+
+
+class Copy(Struct, tag_field="type", frozen=True):
+    """Entries for a replica to hold; `handover`: for the new owner, which an owner otherwise refuses."""
+
+    reply: ClassVar[type] = Noted
+
+    entries: Entries
+    handover: bool = False
+
+
+class CompareArc(Struct, tag_field="type", frozen=True):
+    """Whether the receiver holds the entries of the arc (low, high] that this digest was made of."""
+
+    reply: ClassVar[type] = Same
+
+    low: Identifier
+    high: Identifier
+    digest: Identifier
+
+
+class FetchArc(Struct, tag_field="type", frozen=True):
+    """A page of the entries (dead ones too) whose keys lie in the arc (low, high], in the order of (name, entry id)."""
+
+    reply: ClassVar[type] = Page
+
+    low: Identifier
+    high: Identifier
+    after: tuple[Annotated[str, Meta(max_length=MAX_NAME_BYTES)], Annotated[str, Meta(max_length=MAX_ENTRY_ID)]] = (
+        "",
+        "",
+    )
+
+
+class Changed(Struct, tag_field="type", frozen=True):
+    """Cast by a record's owner to those registered in it: this entry changed (or is gone: `entry.deleted`)."""
+
+    reply: ClassVar[type] = Noted
+
+    entry: Entry
+
+
+RequestBody = (
+    Ping
+    | NextHop
+    | ConfirmOwner
+    | GetNeighbours
+    | Notify
+    | Nudge
+    | Leave
+    | Put
+    | Get
+    | Copy
+    | CompareArc
+    | FetchArc
+    | Changed
+)
+ReplyBody = Pong | Hop | Owned | Neighbours | Noted | Stored | Page | Same | Failure
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The envelope of a request. `to` is (identifier, incarnation) of the member meant, or None for any of the process.
+
+    Call 0 is a cast: no reply is sent.
+    """
+
+    v: int
+    cluster: Annotated[str, Meta(max_length=64)]
+    call: Count
+    body: RequestBody
+    to: tuple[Identifier, Count] | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The envelope of a reply, under the call id of its request (0 if that could not be read)."""
+
+    v: int
+    call: Count
+    body: ReplyBody

@@ -1,0 +1,120 @@
+"""A ring node as a process: binds, joins, serves until it is told to stop, and leaves."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from chord.effects import Operation
+from chord.errors import LocalProtocolError, RingcastError
+from chord.host import Host
+from chord.messages import Neighbours
+from chord.settings import Settings
+from chord.sockets import bind, check_resolvable, format_address, make_context, make_socket, parse_address
+from chord.spool import Spool
+from chord.trace import EventTrace
+from chord.zmq_driver import ZmqDriver
+
+JOIN_PATIENCE_S = 30.0
+LEAVE_PATIENCE_S = 3.0
+TURN_S = 0.2
+"""The longest that a stop request goes unnoticed."""
+
+WILDCARDS = ("0.0.0.0", "::", "*")
+
+
+@dataclass
+class NodeOptions:
+    """Where a node listens, what it calls itself, and whom it joins."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    advertise: str | None = None
+    bootstrap: list[str] = field(default_factory=list)
+    vnodes: int = 1
+    trace: Path | None = None
+    settings: Settings = field(default_factory=Settings)
+
+
+class NodeProcess:
+    """One `dht join`. `stop()` may be called from a signal handler."""
+
+    def __init__(self, options: NodeOptions) -> None:
+        for address in options.bootstrap:
+            check_resolvable(address)
+        self._options = options
+        self._stopping = False
+        self._context = make_context()
+        router = make_socket(self._context, zmq.ROUTER)
+        port = bind(router, options.host, options.port)
+        self.address = _advertised(options, port)
+        self.host = Host(options.settings, self.address, options.vnodes, random.Random())
+        self._spool = Spool(options.trace, f"node-{self.address}") if options.trace else None
+        keep = self._spool.append if self._spool else None
+        self._driver = ZmqDriver(self._context, self.host.kernel, router, keep)
+
+    def stop(self) -> None:
+        """Ask the process to leave the ring."""
+        self._stopping = True
+
+    def run(self, ready: Callable[[list[Neighbours]], None]) -> None:
+        """Join, call `ready` with the members found by a walk, serve, and leave when stopped."""
+        try:
+            self._finish(self.host.boot(self._options.bootstrap, JOIN_PATIENCE_S), JOIN_PATIENCE_S + 5.0)
+            if not self._stopping:
+                members = self._finish(self.host.walk(), JOIN_PATIENCE_S)
+                self._event("ready", f"{len(members or [])} members")
+                ready(members or [])
+            while not self._stopping:
+                self._driver.turn(TURN_S)
+                if self._spool is not None:
+                    self._spool.flush_if_due()
+            self._stopping = False
+            self._finish(self.host.leave(), LEAVE_PATIENCE_S)
+        finally:
+            self._driver.close()
+            self._context.destroy(linger=200)
+            if self._spool is not None:
+                self._spool.close()
+
+    def _finish(self, operation: Operation[Any], patience_s: float) -> Any:
+        """Turn until an operation ends, the patience is over (None) or a stop is asked for (None)."""
+        outcome: list[tuple[Any, RingcastError | None]] = []
+        self._driver.start(operation, lambda result, error: outcome.append((result, error)))
+        deadline = time.monotonic() + patience_s
+        while not outcome and not self._stopping and time.monotonic() < deadline:
+            self._driver.turn(TURN_S)
+        if not outcome:
+            return None
+        result, error = outcome[0]
+        if error is not None:
+            raise error
+        return result
+
+    def _event(self, kind: str, detail: str) -> None:
+        if self._spool is not None:
+            node = self.host.members[0].me.id
+            now_us = time.time_ns() // 1000
+            self._spool.append(EventTrace(kind=kind, node=node, address=self.address, at_us=now_us, detail=detail))
+
+
+def _advertised(options: NodeOptions, port: int) -> str:
+    """The address that others reach this process at. Raises LocalProtocolError for a wildcard without --advertise."""
+    if options.advertise:
+        given = options.advertise
+        if (given.startswith("[") and given.endswith("]")) or ":" not in given:
+            given = f"{given}:{port}"
+        check_resolvable(given)
+        host, advertised_port = parse_address(given)
+        return format_address(host, advertised_port)
+    if options.host in WILDCARDS:
+        raise LocalProtocolError(
+            f"--host {options.host} listens everywhere, which is no address that others can reach; add --advertise HOST"
+        )
+    return format_address(options.host, port)

@@ -1,0 +1,198 @@
+"""The leased records that one member holds: higher versions win, leases only shrink, the dead stay dead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import mmh3
+
+from chord.errors import StaleVersion, TooLarge
+from chord.identifiers import IdentifierSpace, between_right
+from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_ENTRIES_PER_RECORD, MAX_PAGE_BYTES, MAX_RECORDS
+from chord.messages import Entry, Page, Put
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An entry with its lease as a time of this process's monotonic clock."""
+
+    version: int
+    value: bytes
+    expires_at: float
+    guard_until: float
+    notify: str
+    deleted: bool
+
+    def live(self, now: float) -> bool:
+        return not self.deleted and now < self.expires_at
+
+
+def _newer(held: _Held, offered: _Held) -> _Held:
+    """Which of two copies of one entry is kept, a function of both that does not depend on their order."""
+    guard = max(held.guard_until, offered.guard_until)
+    if held.version != offered.version:
+        winner = held if held.version > offered.version else offered
+        return replace(winner, guard_until=guard)
+    # Two halves of a split may have counted to the same version: a deletion wins, then the greater value.
+    if (held.deleted, held.value, held.notify) != (offered.deleted, offered.value, offered.notify):
+        winner = max(held, offered, key=lambda copy: (copy.deleted, copy.value, copy.notify))
+        return replace(winner, guard_until=guard)
+    return replace(held, expires_at=min(held.expires_at, offered.expires_at), guard_until=guard)
+
+
+class RecordStore:
+    """Records by name, each a table of entries by id.
+
+    An entry that expired or was deleted is kept, unseen, for as long as an older version of it may still be alive in
+    some copy: `guard_until` is the latest expiry that any version of it ever had.
+    """
+
+    def __init__(self, space: IdentifierSpace) -> None:
+        self._space = space
+        self._records: dict[str, dict[str, _Held]] = {}
+        self._keys: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def put(self, put: Put, now: float) -> tuple[Entry, bool]:
+        """Apply a put or a deletion as the key's owner; returns the entry as now held, and whether it changed.
+
+        Raises StaleVersion when `put.version` is not newer than what is held, TooLarge when a limit is met.
+        """
+        held = self._records.get(put.name, {}).get(put.entry)
+        current = held.version if held else 0
+        version = put.version or current + 1
+        if version < current or (version == current and not self._is_again(held, put)):
+            raise StaleVersion(
+                f"put of {put.entry!r} under {put.name!r} refused: version {version} is not newer than {current}"
+            )
+        if put.deleted and (held is None or not held.live(now)) and put.version == 0:
+            return self._travelling(put.name, put.entry, held, now), False
+        expires = now + put.lease_s
+        guard = max(expires, held.guard_until if held else expires)
+        new = _Held(version, put.value, expires, guard, put.notify, put.deleted)
+        if version == current and held is not None:
+            new = _newer(held, new)
+        self._keep(put.name, put.entry, new)
+        return self._travelling(put.name, put.entry, new, now), new != held
+
+    def merge(self, entry: Entry, now: float) -> bool:
+        """Take in a copy; returns whether what is held changed. A copy never extends a lease of its own version."""
+        offered = _Held(
+            entry.version,
+            entry.value,
+            now + entry.lease_s,
+            now + max(entry.guard_s, entry.lease_s),
+            entry.notify,
+            entry.deleted,
+        )
+        held = self._records.get(entry.name, {}).get(entry.entry)
+        new = offered if held is None else _newer(held, offered)
+        if new == held:
+            return False
+        self._keep(entry.name, entry.entry, new)
+        return held is None or (new.version, new.value, new.deleted) != (held.version, held.value, held.deleted)
+
+    def page(self, name: str, after: str, now: float) -> Page:
+        """The live entries of a record with ids greater than `after`, in order, as much as one page takes."""
+        record = self._records.get(name, {})
+        found = (
+            self._travelling(name, entry, record[entry], now)
+            for entry in sorted(entry for entry in record if entry > after)
+            if record[entry].live(now)
+        )
+        return _page(found)
+
+    def arc(self, low: int, high: int, after: tuple[str, str], now: float) -> Page:
+        """Every entry, dead ones too, with a key in (low, high], in order of (name, entry id), from after `after`."""
+        found = (
+            self._travelling(name, entry, self._records[name][entry], now)
+            for name in sorted(name for name in self._in_arc(low, high) if name >= after[0])
+            for entry in sorted(self._records[name])
+            if (name, entry) > after
+        )
+        return _page(found)
+
+    def digest(self, low: int, high: int) -> int:
+        """A number that two stores share when they hold the same versions in the arc (low, high]."""
+        total = 0
+        for name in self._in_arc(low, high):
+            for entry, held in self._records[name].items():
+                identity = f"{name}\0{entry}\0{held.version}\0{held.deleted}".encode()
+                total ^= mmh3.mmh3_x64_128_uintdigest(identity + held.value, 0)
+        return total & (2**64 - 1)
+
+    def entries(self, low: int, high: int, now: float) -> list[Entry]:
+        """Every entry of the arc (low, high]."""
+        return [
+            self._travelling(name, entry, held, now)
+            for name in self._in_arc(low, high)
+            for entry, held in self._records[name].items()
+        ]
+
+    def registered(self, name: str, now: float) -> list[str]:
+        """The addresses that want to hear of changes to a record."""
+        record = self._records.get(name, {})
+        return sorted({held.notify for held in record.values() if held.notify and held.live(now)})
+
+    def expire(self, now: float) -> list[Entry]:
+        """Forget what no copy can bring back; returns the entries whose lease has just run out, as deletions."""
+        lapsed = []
+        for name in list(self._records):
+            record = self._records[name]
+            for entry in list(record):
+                held = record[entry]
+                if now >= held.expires_at and not held.deleted:
+                    record[entry] = held = replace(held, deleted=True, value=b"", notify="")
+                    lapsed.append(self._travelling(name, entry, held, now))
+                if now >= held.guard_until:
+                    del record[entry]
+            if not record:
+                del self._records[name]
+                del self._keys[name]
+        return lapsed
+
+    def _is_again(self, held: _Held | None, put: Put) -> bool:
+        """Whether a put is what is held already, sent once more."""
+        return held is not None and (held.value, held.deleted, held.notify) == (put.value, put.deleted, put.notify)
+
+    def _keep(self, name: str, entry: str, held: _Held) -> None:
+        record = self._records.get(name)
+        if record is None:
+            if len(self._records) >= MAX_RECORDS:
+                raise TooLarge(f"record {name!r} refused: this member holds {MAX_RECORDS} records already")
+            record = self._records[name] = {}
+            self._keys[name] = self._space.key(name)
+        if entry not in record and len(record) >= MAX_ENTRIES_PER_RECORD:
+            raise TooLarge(f"entry {entry!r} refused: record {name!r} holds {MAX_ENTRIES_PER_RECORD} entries already")
+        record[entry] = held
+
+    def _in_arc(self, low: int, high: int) -> Iterator[str]:
+        return (name for name, key in self._keys.items() if between_right(low, key, high))
+
+    def _travelling(self, name: str, entry: str, held: _Held | None, now: float) -> Entry:
+        if held is None:
+            return Entry(name, entry, 0, b"", 0.0, deleted=True)
+        return Entry(
+            name,
+            entry,
+            held.version,
+            held.value,
+            max(0.0, held.expires_at - now),
+            held.notify,
+            held.deleted,
+            max(0.0, held.guard_until - now),
+        )
+
+
+def _page(found: Iterable[Entry]) -> Page:
+    entries: list[Entry] = []
+    size = 0
+    for entry in found:
+        size += len(entry.value) + len(entry.name.encode()) + len(entry.entry.encode()) + len(entry.notify) + 64
+        if entries and (size > MAX_PAGE_BYTES or len(entries) >= MAX_ENTRIES_PER_PAGE):
+            return Page(tuple(entries), more=True)
+        entries.append(entry)
+    return Page(tuple(entries), more=False)

@@ -1,0 +1,270 @@
+"""Records that outlive their owner: puts held by several processes, hand-over to joiners and from leavers, repair.
+
+The owner of a key copies each change to the next processes of its successor list before it acknowledges it. A joiner
+fetches its arc from its successor, and passes requests on to it until that is complete.
+"""
+
+from __future__ import annotations
+
+from chord import ring_state
+from chord.effects import Operation, call, cast, gather, sleep, spawn
+from chord.errors import (
+    Busy,
+    CopiesMissing,
+    InvalidName,
+    LookupFailed,
+    NotMember,
+    NotOwner,
+    PeerUnreachable,
+    Refused,
+    RemoteProtocolError,
+    RingcastError,
+)
+from chord.lookup import Walk, find_owner
+from chord.member import Member
+from chord.messages import (
+    Changed,
+    CompareArc,
+    Copy,
+    Entry,
+    FetchArc,
+    Get,
+    Leave,
+    Noted,
+    Page,
+    Pointer,
+    Put,
+    Same,
+    Stored,
+)
+from chord.names import normalise
+
+COPY_ROUNDS = 6
+COPY_PAUSE_S = 0.2
+TAKE_OVER_ROUNDS = 20
+PAGES_AT_MOST = 10_000
+LEAVE_TARGETS = 4
+
+
+def install(member: Member) -> None:
+    """Have the member answer for records."""
+    member.handlers[Put] = lambda request: _put(member, request)
+    member.handlers[Get] = lambda request: _get(member, request)
+    member.handlers[Copy] = lambda request: _copy(member, request)
+
+
+def _key(member: Member, name: str) -> int:
+    if normalise(name) != name:
+        raise InvalidName(f"name {name!r} is not in its NFC form; send {normalise(name)!r}")
+    return member.settings.space.key(name)
+
+
+# Answers -----------------------------------------------------------------------------------------------------------
+
+
+def _get(member: Member, request: Get) -> Page | Operation[Page]:
+    key = _key(member, request.name)
+    if not request.acting:
+        member.require_owner(key)
+        if not member.complete and member.state.successors:
+            passed_on = Get(request.name, request.after, acting=True)
+            return call(member.state.successor, passed_on, Page, attempts=2)
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
+    key = _key(member, request.name)
+    if member.leaving:
+        raise Busy(f"{member.me} is leaving the ring")
+    if not request.acting:
+        member.require_owner(key)
+        if not member.complete and member.state.successors:
+            return call(member.state.successor, _acting(request), Stored)
+    entry, changed = member.store.put(request, member.kernel.now)
+    return _replicated(member, entry, changed)
+
+
+def _acting(request: Put) -> Put:
+    return Put(
+        request.name,
+        request.entry,
+        request.value,
+        request.lease_s,
+        request.version,
+        request.notify,
+        request.deleted,
+        acting=True,
+    )
+
+
+def _copy(member: Member, request: Copy) -> Noted:
+    now = member.kernel.now
+    if request.handover and member.leaving:
+        raise Busy(f"{member.me} is leaving the ring and takes no hand-over")
+    if not request.handover and any(member.owns(_key(member, entry.name)) for entry in request.entries):
+        raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")
+    for entry in request.entries:
+        _key(member, entry.name)
+        if member.store.merge(entry, now) and request.handover:
+            tell_registered(member, entry)
+    return Noted()
+
+
+def tell_registered(member: Member, entry: Entry) -> None:
+    """Cast a change to all that are registered in the record."""
+    addresses = member.store.registered(entry.name, member.kernel.now)
+    if addresses:
+        member.kernel.start(_tell(addresses, Changed(entry)))
+
+
+def _tell(addresses: list[str], change: Changed) -> Operation[None]:
+    for address in addresses:
+        yield from cast(address, change)
+
+
+# Copies ------------------------------------------------------------------------------------------------------------
+
+
+def _replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored]:
+    """Acknowledge once min(replicas, processes) distinct processes hold the entry. Raises CopiesMissing."""
+    holders: set[str] = {member.me.address}
+    wanted = 1
+    for attempt in range(COPY_ROUNDS):
+        if attempt:
+            yield from sleep(COPY_PAUSE_S)
+        targets = _targets(member, entry)
+        wanted = min(member.settings.replicas, ring_state.processes(member.state))
+        missing = [pointer for pointer in targets if pointer.address not in holders]
+        handover = [_takes_over(member, pointer, entry) for pointer in missing]
+        outcomes = yield from gather(
+            [call(pointer, Copy((entry,), over), Noted) for pointer, over in zip(missing, handover, strict=True)]
+        )
+        holders.update(
+            pointer.address for pointer, outcome in zip(missing, outcomes, strict=True) if isinstance(outcome, Noted)
+        )
+        if len(holders) >= wanted:
+            if changed:
+                tell_registered(member, entry)
+            return Stored(entry.version, len(holders))
+    raise CopiesMissing(
+        f"entry {entry.entry!r} of {entry.name!r} is held by {len(holders)} of {wanted} processes; put it again"
+    )
+
+
+def _targets(member: Member, entry: Entry) -> list[Pointer]:
+    """Who else has to hold an entry: the replicas, and the predecessor while that one takes the arc over."""
+    targets = ring_state.replicas(member.state, member.settings.replicas)
+    predecessor = member.state.predecessor
+    if predecessor is not None and _takes_over(member, predecessor, entry):
+        targets = [predecessor, *(pointer for pointer in targets if pointer.address != predecessor.address)]
+    return targets
+
+
+def _takes_over(member: Member, pointer: Pointer, entry: Entry) -> bool:
+    """Whether `pointer`, the predecessor, owns the entry rather than this member."""
+    return pointer == member.state.predecessor and not member.owns(member.settings.space.key(entry.name))
+
+
+def repair(member: Member) -> Operation[None]:
+    """Compare the member's arc with each replica, and send it what it lacks."""
+    if not member.active or not member.complete or member.state.predecessor is None:
+        return
+    targets = ring_state.replicas(member.state, member.settings.replicas)
+    low, high = member.arc()
+    digest = member.store.digest(low, high)
+    for target in targets:
+        try:
+            answer = yield from call(target, CompareArc(low, high, digest), Same)
+            if not answer.same:
+                yield from _send_arc(member, target, low, high, handover=False)
+        except RingcastError:
+            continue  # the next repair, a little later, does it again
+
+
+def _send_arc(member: Member, target: Pointer, low: int, high: int, handover: bool) -> Operation[None]:
+    """Copy every entry with a key in (low, high] to a member, page by page."""
+    after = ("", "")
+    for _ in range(PAGES_AT_MOST):
+        page = member.store.arc(low, high, after, member.kernel.now)
+        if page.entries:
+            yield from call(target, Copy(page.entries, handover), Noted, attempts=2)
+            after = (page.entries[-1].name, page.entries[-1].entry)
+        if not page.more:
+            return
+
+
+# Hand-over ---------------------------------------------------------------------------------------------------------
+
+
+def take_over(member: Member) -> Operation[None]:
+    """Fetch the arc of a member that has joined from its successor; start over when that one changes."""
+    for _ in range(TAKE_OVER_ROUNDS):
+        successor = member.state.successor
+        if not member.state.successors:
+            break
+        try:
+            done = yield from _fetch_arc(member, successor)
+        except RingcastError:
+            done = False
+        if done:
+            break
+        yield from sleep(COPY_PAUSE_S)
+    member.complete = True
+    member.event("complete")
+    yield from spawn(repair(member))
+
+
+def _fetch_arc(member: Member, successor: Pointer) -> Operation[bool]:
+    """Fetch every page of the arc; False when the successor changed meanwhile."""
+    after = ("", "")
+    for _ in range(PAGES_AT_MOST):
+        low, high = member.arc()
+        page = yield from call(successor, FetchArc(low, high, after), Page, attempts=2)
+        for entry in page.entries:
+            member.store.merge(entry, member.kernel.now)
+        if member.state.successor != successor:
+            return False
+        if not page.more:
+            return True
+        after = (page.entries[-1].name, page.entries[-1].entry)
+    return False
+
+
+def hand_over(member: Member) -> Operation[None]:
+    """Leave gracefully: the arc goes to the first successor that takes it, then both neighbours are told."""
+    member.leaving = True
+    low, high = member.arc()
+    for target in member.state.successors[:LEAVE_TARGETS]:
+        if target.address == member.me.address:
+            continue
+        try:
+            yield from _send_arc(member, target, low, high, handover=True)
+            break
+        except RingcastError:
+            continue
+    neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
+    yield from gather([call(pointer, Leave(member.me), Noted) for pointer in dict.fromkeys(neighbours)])
+    member.active = False
+    member.event("left")
+
+
+def hand_back(member: Member) -> Operation[None]:
+    """Give each record that this member holds but does not own to its owner; used after it changed rings."""
+    low, high = member.arc()
+    for entry in member.store.entries(high, low, member.kernel.now):
+        key = member.settings.space.key(entry.name)
+        if member.owns(key):
+            continue
+        try:
+            owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
+            if owner != member.me:
+                yield from call(owner, Copy((entry,), handover=True), Noted, attempts=2)
+        except (LookupFailed, PeerUnreachable, NotMember, NotOwner, Refused, RemoteProtocolError):
+            continue
+
+
+def lapse(member: Member) -> None:
+    """Drop what has expired; the owner tells those registered."""
+    for entry in member.store.expire(member.kernel.now):
+        if member.owns(member.settings.space.key(entry.name)):
+            tell_registered(member, entry)

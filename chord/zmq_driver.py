@@ -1,0 +1,226 @@
+"""The ZeroMQ driver: one thread, one blocking poll loop, a ROUTER to serve with and a DEALER per peer to call with.
+
+A message is [routing id ...] [body]; whatever comes before the body is echoed, so that a plain REQ socket of any
+language, with its empty delimiter, is answered as well as our own DEALERs, which send the body alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import zmq
+
+from chord import wire
+from chord.effects import Operation
+from chord.errors import LocalProtocolError, RemoteProtocolError
+from chord.kernel import Emit, Kernel, Output, Respond, Send, Then
+from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
+from chord.messages import Reply
+from chord.sockets import Context, Socket, endpoint, make_socket
+
+MAX_PEERS = 512
+"""Peers with an open socket; the least recently used is closed first."""
+
+MAX_BACKLOG = 256
+"""Messages kept for a peer while its connection is being made."""
+
+BACKLOG_S = 1.0
+IDLE_S = 1.0
+
+monotonic = time.monotonic
+
+
+class _Peer:
+    """The DEALER to one peer, and what waits for its connection."""
+
+    __slots__ = ("backlog", "socket")
+
+    def __init__(self, socket: Socket) -> None:
+        self.socket = socket
+        self.backlog: deque[tuple[float, bytes]] = deque()
+
+
+class ZmqDriver:
+    """Moves messages between sockets and a kernel, and traces to `keep`.
+
+    `router` is bound by the caller, or None for a process that only asks. Other sockets of the same thread are added
+    with `watch`.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        kernel: Kernel,
+        router: Socket | None = None,
+        keep: Callable[[msgspec.Struct], None] | None = None,
+    ) -> None:
+        self._context = context
+        self._kernel = kernel
+        self._router = router
+        self._keep = keep
+        self._peers: OrderedDict[str, _Peer] = OrderedDict()
+        self._by_socket: dict[Socket, tuple[str, _Peer]] = {}
+        self._watched: dict[Socket, Callable[[], None]] = {}
+        self._poller = zmq.Poller()
+        if router is not None:
+            self._poller.register(router, zmq.POLLIN)
+        kernel.now = monotonic()
+        kernel.epoch_offset_s = time.time() - kernel.now
+
+    def watch(self, socket: Socket, readable: Callable[[], None]) -> None:
+        """Call `readable` whenever a socket of this thread has something to read."""
+        self._watched[socket] = readable
+        self._poller.register(socket, zmq.POLLIN)
+
+    def unwatch(self, socket: Socket) -> None:
+        """Stop watching a socket."""
+        if self._watched.pop(socket, None) is not None:
+            self._poller.unregister(socket)
+
+    def start(self, operation: Operation[Any], then: Then | None = None) -> None:
+        """Begin an operation in the kernel, at the time of now."""
+        self._kernel.now = monotonic()
+        self._kernel.start(operation, then)
+        self._carry_out(self._kernel.take())
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Turn until `until()` holds."""
+        while not until():
+            self.turn(IDLE_S)
+
+    def turn(self, at_most_s: float) -> None:
+        """Wait for messages or the next deadline, at most so long, and handle what came."""
+        kernel = self._kernel
+        deadline = kernel.deadline()
+        wait_s = at_most_s if deadline is None else min(at_most_s, deadline - monotonic())
+        # Rounded up: a poll that ends before the deadline would spin.
+        ready = self._poller.poll(int(wait_s * 1000) + 1 if wait_s > 0 else 0)
+        for socket, events in ready:
+            if socket is self._router:
+                self._serve()
+            elif socket in self._watched:
+                self._watched[socket]()
+                self._carry_out(kernel.take())
+            else:
+                self._from_peer(socket, events)
+        now = monotonic()
+        deadline = kernel.deadline()
+        if deadline is not None and deadline <= now:
+            self._carry_out(kernel.on_timer(now))
+
+    def close(self) -> None:
+        """Close every socket to a peer."""
+        for address in list(self._peers):
+            self._close_peer(address)
+
+    # Receiving -----------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        assert self._router is not None
+        try:
+            frames = self._router.recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:
+            return
+        if len(frames) < 2 or len(frames) > MAX_FRAMES:
+            return
+        route = frames[:-1]
+        try:
+            request = wire.decode_request(frames[-1])
+        except RemoteProtocolError as error:
+            self._respond(route, Reply(PROTOCOL_VERSION, wire.call_of(frames[-1]), wire.failure(error)))
+            return
+        self._carry_out(self._kernel.on_message(route, request, monotonic()))
+
+    def _from_peer(self, socket: Socket, events: int) -> None:
+        address, peer = self._by_socket[socket]
+        if events & zmq.POLLOUT:
+            self._send_backlog(peer)
+        if not events & zmq.POLLIN:
+            return
+        try:
+            frames = socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:
+            return
+        try:
+            reply = wire.decode_reply(frames[-1])
+        except RemoteProtocolError:
+            return  # the call that it may have been meant for times out
+        self._peers.move_to_end(address)
+        self._carry_out(self._kernel.on_message(None, reply, monotonic()))
+
+    # Sending -------------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            if type(output) is Send:
+                self._send(output.address, wire.encode(output.message))
+            elif type(output) is Respond:
+                self._respond(output.route, output.message)
+            elif type(output) is Emit and self._keep is not None:
+                self._keep(output.row)
+
+    def _respond(self, route: list[bytes], reply: Reply) -> None:
+        assert self._router is not None
+        try:
+            self._router.send_multipart([*route, wire.encode(reply)], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            return  # a peer that does not read its replies loses them
+
+    def _send(self, address: str, frame: bytes) -> None:
+        peer = self._peers.get(address)
+        if peer is None:
+            try:
+                peer = self._open_peer(address)
+            except (LocalProtocolError, zmq.ZMQError):
+                return  # an address that cannot be connected to: the call times out
+        if peer.backlog:
+            self._wait_for(peer, frame)
+            return
+        try:
+            peer.socket.send(frame, zmq.NOBLOCK)
+        except zmq.Again:
+            self._wait_for(peer, frame)
+
+    def _wait_for(self, peer: _Peer, frame: bytes) -> None:
+        if not peer.backlog:
+            self._poller.register(peer.socket, zmq.POLLIN | zmq.POLLOUT)
+        if len(peer.backlog) < MAX_BACKLOG:
+            peer.backlog.append((monotonic(), frame))
+
+    def _send_backlog(self, peer: _Peer) -> None:
+        oldest = monotonic() - BACKLOG_S
+        while peer.backlog:
+            queued_at, frame = peer.backlog[0]
+            if queued_at >= oldest:
+                try:
+                    peer.socket.send(frame, zmq.NOBLOCK)
+                except zmq.Again:
+                    return
+            peer.backlog.popleft()
+        self._poller.register(peer.socket, zmq.POLLIN)
+
+    def _open_peer(self, address: str) -> _Peer:
+        target = endpoint(address)
+        if len(self._peers) >= MAX_PEERS:
+            self._close_peer(next(iter(self._peers)))
+        socket = make_socket(self._context, zmq.DEALER)
+        try:
+            socket.connect(target)
+        except zmq.ZMQError:
+            socket.close(linger=0)
+            raise
+        peer = _Peer(socket)
+        self._peers[address] = peer
+        self._by_socket[socket] = (address, peer)
+        self._poller.register(socket, zmq.POLLIN)
+        return peer
+
+    def _close_peer(self, address: str) -> None:
+        peer = self._peers.pop(address)
+        del self._by_socket[peer.socket]
+        self._poller.unregister(peer.socket)
+        peer.socket.close(linger=0)
