@@ -40,8 +40,8 @@ clean: ## Remove the virtual environment and every cache; results under runs/ st
 	@rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# $(error) is one line and exit 2; a command that fails would add make's own line to it.
-require_python = $(if $(strip $(eval PROBLEM := $(shell scripts/setup --missing))$(PROBLEM)),$(error $(PROBLEM)))
+# $(error) is one line and exit 2; a command that fails would add make's own line to it. $(shell) sees no exported PYTHON.
+require_python = $(if $(strip $(eval PROBLEM := $(shell PYTHON='$(PYTHON)' scripts/setup --missing))$(PROBLEM)),$(error $(PROBLEM)))
 
 $(READY_DEMO): setup.cfg pyproject.toml $(VENV_PYTHON)
 	$(require_python)@scripts/setup demo analysis
