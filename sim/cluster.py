@@ -1,0 +1,161 @@
+"""A simulated cluster: ring processes and outside clients on one network, from one seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from chord.asking import Ring
+from chord.effects import Operation
+from chord.host import Host
+from chord.kernel import Kernel
+from chord.lookup import Walk
+from chord.member import Member
+from chord.settings import Settings
+from sim import checks
+from sim.network import Link, Network, uniform
+from sim.process import Outcome, Process
+from sim.scheduler import Scheduler
+
+R = TypeVar("R")
+
+BOOT_PATIENCE_S = 30.0
+CHECK_EVERY_S = 0.1
+DEFAULT_LINK = Link(uniform(0.001, 0.020))
+
+
+def address_of(number: int) -> str:
+    """The address of node `number`, which starts at 0."""
+    return f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}:5000"
+
+
+@dataclass(slots=True)
+class Node:
+    """A running ring process: its members, and how its joining went."""
+
+    host: Host
+    process: Process
+    booted: Outcome
+
+
+class Cluster:
+    """Everything of one run. `keep` receives each trace row; without it they are collected in `rows`."""
+
+    def __init__(
+        self,
+        seed: int,
+        settings: Settings | None = None,
+        link: Link = DEFAULT_LINK,
+        vnodes: int = 1,
+        keep: Callable[[msgspec.Struct], None] | None = None,
+    ) -> None:
+        self.seed = seed
+        self.settings = settings or Settings()
+        self.scheduler = Scheduler()
+        self.network = Network(self.scheduler, self.rng("network"), link)
+        self.rows: list[msgspec.Struct] = []
+        self.nodes: dict[str, Node] = {}
+        self._keep = keep or self.rows.append
+        self._vnodes = vnodes
+        self._lives = 0
+
+    def rng(self, purpose: str) -> random.Random:
+        """A source of chance of its own for each purpose, so that one draws nothing from another."""
+        return random.Random(f"{self.seed}/{purpose}")
+
+    @property
+    def now(self) -> float:
+        """Virtual seconds since the run began."""
+        return self.scheduler.now
+
+    # Nodes ---------------------------------------------------------------------------------------------------------
+
+    def start(self, address: str, bootstrap: list[str]) -> Node:
+        """Start a ring process, which joins through `bootstrap` or, when that is empty, starts a ring."""
+        assert address not in self.nodes, f"{address} runs already"
+        self._lives += 1
+        host = Host(self.settings, address, self._vnodes, self.rng(f"{address}/{self._lives}"))
+        process = Process(self.scheduler, self.network, host.kernel, self._keep)
+        node = Node(host, process, process.start(host.boot(bootstrap, BOOT_PATIENCE_S)))
+        self.nodes[address] = node
+        return node
+
+    def start_many(self, count: int) -> list[Node]:
+        """Start `count` processes at once: one that starts the ring, and the others through it."""
+        addresses = [address_of(number) for number in range(count)]
+        return [self.start(address, addresses[:1] if number else []) for number, address in enumerate(addresses)]
+
+    def crash(self, address: str) -> None:
+        """End a process without a word."""
+        self.nodes.pop(address).process.crash()
+
+    def restart(self, address: str, bootstrap: list[str]) -> Node:
+        """Crash a process if it runs, and start another one under its address."""
+        if address in self.nodes:
+            self.crash(address)
+        return self.start(address, bootstrap)
+
+    def leave(self, address: str, at_most_s: float = 3.0) -> None:
+        """Have a process leave gracefully; it ends when it has handed over, or when the time is over."""
+        node = self.nodes[address]
+        outcome = node.process.start(node.host.leave())
+        self.scheduler.run_until(lambda: outcome.done, at_most_s)
+        self.crash(address)
+
+    # The ring as it is ---------------------------------------------------------------------------------------------
+
+    def members(self) -> list[Member]:
+        """The members of every running process, those that are still joining included."""
+        return [member for node in self.nodes.values() for member in node.host.members]
+
+    def faults(self) -> list[str]:
+        """What keeps this ring from being ideal; empty when it is."""
+        return checks.ideal_ring(self.members())
+
+    def converge(self, at_most_s: float) -> float | None:
+        """Run until the ring is ideal and every process has booted; the time that took, or None."""
+        began_at = self.now
+        done = self.scheduler.poll_until(self._has_converged, at_most_s, CHECK_EVERY_S)
+        return self.now - began_at if done else None
+
+    def _has_converged(self) -> bool:
+        return all(node.booted.done for node in self.nodes.values()) and not self.faults()
+
+    # Asking --------------------------------------------------------------------------------------------------------
+
+    def client(self, label: str = "client") -> Client:
+        """A process outside the ring."""
+        return Client(self, label)
+
+    def new_process(self, kernel: Kernel) -> Process:
+        """Put another kernel on the network."""
+        return Process(self.scheduler, self.network, kernel, self._keep)
+
+
+class Client:
+    """Asks the ring from outside it, as `dht lookup` does."""
+
+    def __init__(self, cluster: Cluster, label: str) -> None:
+        self._cluster = cluster
+        self.kernel = Kernel(cluster.settings.cluster, label, cluster.rng(label))
+        self.process = cluster.new_process(self.kernel)
+
+    def ring(self, via: list[str], patience_s: float = 5.0) -> Ring:
+        """The ring through some of its nodes."""
+        return Ring(self.kernel, via, self._cluster.settings.space, patience_s)
+
+    def ask(self, operation: Operation[R], at_most_s: float = 30.0) -> R:
+        """Run until an operation has ended, and return its result or raise its error."""
+        outcome = self.process.start(operation)
+        ended = self._cluster.scheduler.run_until(lambda: outcome.done, at_most_s)
+        assert ended, f"no outcome within {at_most_s} s of virtual time (seed {self._cluster.seed})"
+        result: Any = outcome.value()
+        return result  # type: ignore[no-any-return]  # the kernel hands on what the operation returned
+
+    def locate(self, name: str, via: str) -> Walk:
+        """Look a name up through one node."""
+        return self.ask(self.ring([via]).locate(name))
