@@ -1,0 +1,134 @@
+"""Lookups: hop counts (exact), time-outs, outcomes and latencies, one row a run and mode."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from experiments.histogram import Histogram, bucket_column, mean, middle_us, percentile
+from experiments.run import RunInfo
+from experiments.summary import HopCount, Hops, Latency, Lookups
+
+OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The lookups of one run and mode that had one outcome and one number of hops: counts and microseconds."""
+
+    run: str
+    mode: str
+    outcome: str
+    hops: int
+    count: int
+    timeouts: int
+    total_us: int
+    max_us: int
+    after_kill: int
+
+
+def cells(lookup: DataFrame, kill_us: Column) -> DataFrame:
+    """One row a cell."""
+    return lookup.groupBy("run", "mode", "outcome", "hops").agg(
+        f.count("*").alias("count"),
+        f.sum("timeouts").alias("timeouts"),
+        f.sum("duration_us").alias("total_us"),
+        f.max("duration_us").alias("max_us"),
+        f.count_if(f.col("start_us") > kill_us).alias("after_kill"),
+    )
+
+
+def latencies(lookup: DataFrame) -> DataFrame:
+    """Latency histograms of answered lookups: `step` is `lookup` (to the owner's name) or `owner` (to the owner)."""
+    steps = lookup.where(f.col("outcome") == OK).select(
+        "run", "mode", f.expr("stack(2, 'lookup', duration_us, 'owner', owner_us) as (step, us)")
+    )
+    return steps.groupBy("run", "mode", "step", bucket_column(f.col("us")).alias("bucket")).count()
+
+
+def half_log2(ring_size: int) -> float:
+    """Half log2 N: the mean hops of fingers alone. Stoica et al. 2003, section IV."""
+    return math.log2(ring_size) / 2
+
+
+def expected_hops(ring_size: int, successors: int) -> float:
+    """Half log2 N - half log2 r + 1: a list of r successors saves the last halvings. A list holds N - 1 at most."""
+    if ring_size == 1:
+        return 0.0
+    entries = max(1, min(successors, ring_size - 1))
+    return half_log2(ring_size) - math.log2(entries) / 2 + 1
+
+
+def table(run: RunInfo, found: Sequence[Cell], histograms: dict[tuple[str, str], Histogram]) -> list[Lookups]:
+    """One row a mode of this run; `histograms` by (mode, step)."""
+    by_mode: dict[str, list[Cell]] = defaultdict(list)
+    for cell in found:
+        by_mode[cell.mode].append(cell)
+    return [_row(run, mode, own, histograms) for mode, own in sorted(by_mode.items())]
+
+
+def hop_counts(run: RunInfo, found: Sequence[Cell]) -> list[HopCount]:
+    """The distribution of hops of the answered lookups of this run."""
+    answered = sorted((cell.mode, cell.hops, cell.count) for cell in found if cell.outcome == OK)
+    return [HopCount(run.run, run.ring_size, mode, hops, count) for mode, hops, count in answered]
+
+
+def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: dict[tuple[str, str], Histogram]) -> Lookups:
+    answered = [cell for cell in own if cell.outcome == OK]
+    total, ok = _count(own), _count(answered)
+    owner = histograms.get((mode, "owner"))
+    return Lookups(
+        run=run.run,
+        source=run.source,
+        ring_size=run.ring_size,
+        successors=run.successors,
+        mode=mode,
+        count=total,
+        ok=ok,
+        failed=total - ok,
+        timeouts=sum(cell.timeouts for cell in own),
+        outcomes=_by_outcome([(cell.outcome, cell.count) for cell in own]),
+        hops=_hops({cell.hops: cell.count for cell in answered}) if answered else None,
+        half_log2=round(half_log2(run.ring_size), 3),
+        expected_hops=round(expected_hops(run.ring_size, run.successors), 3),
+        latency_us=_latency(answered, histograms[mode, "lookup"]) if answered else None,
+        owner_us_p50=middle_us(percentile(owner, 0.5)) if owner else None,
+        after_kill=None
+        if run.kill_us is None
+        else _by_outcome([(cell.outcome, cell.after_kill) for cell in own if cell.after_kill]),
+    )
+
+
+def _hops(histogram: Histogram) -> Hops:
+    return Hops(
+        mean=round(mean(histogram), 4),
+        p50=percentile(histogram, 0.50),
+        p99=percentile(histogram, 0.99),
+        max=max(histogram),
+    )
+
+
+def _latency(answered: Sequence[Cell], histogram: Histogram) -> Latency:
+    highest = max(cell.max_us for cell in answered)
+    return Latency(
+        mean=round(sum(cell.total_us for cell in answered) / _count(answered), 1),
+        p50=min(highest, middle_us(percentile(histogram, 0.50))),
+        p99=min(highest, middle_us(percentile(histogram, 0.99))),
+        max=highest,
+    )
+
+
+def _count(found: Sequence[Cell]) -> int:
+    return sum(cell.count for cell in found)
+
+
+def _by_outcome(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    totals: dict[str, int] = defaultdict(int)
+    for outcome, count in pairs:
+        totals[outcome] += count
+    return dict(sorted(totals.items()))

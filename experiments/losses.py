@@ -1,0 +1,137 @@
+"""From flows to the table of subscribers: what was published for each, what it got, lost and got twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.histogram import Histogram, middle_us, percentile
+from experiments.run import RunInfo
+from experiments.summary import Deliveries, Latency, Subscriber
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What one subscriber got from one publisher on one topic in one mode: counts and microseconds."""
+
+    run: str
+    mode: str
+    topic: str
+    publisher: str
+    subscriber: str
+    first: int
+    last: int
+    delivered: int
+    distinct: int
+    total_us: int
+    max_us: int
+    after_kill: int
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What one publisher sent on one topic: sequences `first` to `last`."""
+
+    run: str
+    topic: str
+    publisher: str
+    first: int
+    last: int
+
+
+def latency(flows: Sequence[Flow], histogram: Histogram) -> Latency:
+    """Mean and maximum from the flows, percentiles from the histogram of their buckets."""
+    highest = max(flow.max_us for flow in flows)
+    return Latency(
+        mean=round(sum(flow.total_us for flow in flows) / sum(flow.delivered for flow in flows), 1),
+        p50=min(highest, middle_us(percentile(histogram, 0.50))),
+        p99=min(highest, middle_us(percentile(histogram, 0.99))),
+        max=highest,
+    )
+
+
+def subscribers(
+    run: RunInfo, flows: Sequence[Flow], sent: Sequence[Publication], histograms: dict[str, Histogram]
+) -> list[Subscriber]:
+    """One row a subscriber of this run, those included that run.json names and that got nothing."""
+    announced = run.subscribers or {}
+    by_name: dict[str, list[Flow]] = {name: [] for name in announced}
+    for flow in flows:
+        by_name.setdefault(flow.subscriber, []).append(flow)
+    last = _last_sequences(flows, sent)
+    rows = []
+    for name, own in sorted(by_name.items()):
+        asked = announced.get(name)
+        topics = {flow.topic for flow in own} | set(asked.topics if asked else ())
+        published = _published(own, sent, last, topics if asked and asked.from_start else set())
+        distinct = sum(flow.distinct for flow in own)
+        delivered = sum(flow.delivered for flow in own)
+        rows.append(
+            Subscriber(
+                run=run.run,
+                subscriber=name,
+                topics=sorted(topics),
+                published=published,
+                delivered=delivered,
+                distinct=distinct,
+                lost=None if published is None else published - distinct,
+                duplicated=delivered - distinct,
+                latency_us=latency(own, histograms[name]) if own else None,
+                delivered_after_kill=None if run.kill_us is None else sum(flow.after_kill for flow in own),
+            )
+        )
+    return rows
+
+
+def _last_sequences(flows: Sequence[Flow], sent: Sequence[Publication]) -> dict[tuple[str, str], int]:
+    """The last sequence of each (topic, publisher) with publication rows.
+
+    A publisher that was killed has not reported its last interval, but somebody may have received it.
+    """
+    last = {(each.topic, each.publisher): each.last for each in sent}
+    for flow in flows:
+        pair = flow.topic, flow.publisher
+        if pair in last:
+            last[pair] = max(last[pair], flow.last)
+    return last
+
+
+def _published(
+    flows: Sequence[Flow], sent: Sequence[Publication], last: dict[tuple[str, str], int], whole: set[str]
+) -> int | None:
+    """Samples sent on the topics in `whole` from their first on, on others from the first one received."""
+    start = {(each.topic, each.publisher): each.first for each in sent if each.topic in whole}
+    for flow in flows:
+        pair = flow.topic, flow.publisher
+        if pair not in last:
+            return None
+        start[pair] = min(start.get(pair, flow.first), flow.first)
+    if not last:
+        return None
+    return sum(last[pair] - first + 1 for pair, first in start.items())
+
+
+def deliveries(flows: Sequence[Flow], histograms: dict[tuple[str, str], Histogram]) -> list[Deliveries]:
+    """One row a mode, and one a mode and topic, of one run; `histograms` by (mode, topic)."""
+    groups: dict[tuple[str, str | None], list[Flow]] = defaultdict(list)
+    for flow in flows:
+        groups[flow.mode, None].append(flow)
+        groups[flow.mode, flow.topic].append(flow)
+    rows = []
+    for (mode, topic), own in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or "")):
+        histogram = merged([counts for key, counts in histograms.items() if key[0] == mode and topic in (None, key[1])])
+        count = sum(flow.delivered for flow in own)
+        rows.append(
+            Deliveries(run=own[0].run, mode=mode, topic=topic, count=count, latency_us=latency(own, histogram))
+        )
+    return rows
+
+
+def merged(histograms: Sequence[Histogram]) -> dict[int, int]:
+    """The sum of histograms."""
+    total: dict[int, int] = defaultdict(int)
+    for histogram in histograms:
+        for value, count in histogram.items():
+            total[value] += count
+    return total

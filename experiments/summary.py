@@ -1,0 +1,148 @@
+"""What an analysis yields: the content of summary.json. Keys are only ever added; units come last in their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+VERSION = 1
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """Microseconds. Mean and maximum are exact; percentiles are within 0.6 %."""
+
+    mean: float
+    p50: int
+    p99: int
+    max: int
+
+
+class Hops(msgspec.Struct, frozen=True):
+    """Forwards after the node first asked, of the lookups that were answered. All four are exact."""
+
+    mean: float
+    p50: int
+    p99: int
+    max: int
+
+
+class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
+    """What one subscriber got. `published` and `lost` are null when no publication row tells what was sent.
+
+    `published` counts from the first sample that it got (from each publisher's first, if it asked for all of them).
+    `delivered_after_kill` counts samples published after the kill; null in a run without one.
+    """
+
+    run: str
+    subscriber: str
+    topics: list[str]
+    published: int | None
+    delivered: int
+    distinct: int
+    lost: int | None
+    duplicated: int
+    latency_us: Latency | None
+    delivered_after_kill: int | None = None
+
+
+class Deliveries(msgspec.Struct, frozen=True, kw_only=True):
+    """Latency from publisher to subscriber by mode and topic; a null topic stands for all of them."""
+
+    run: str
+    mode: str
+    topic: str | None
+    count: int
+    latency_us: Latency
+
+
+class Lookups(msgspec.Struct, frozen=True, kw_only=True):
+    """The lookups of one run and mode. Hops and latencies are those of lookups that were answered.
+
+    `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1, with successor lists of r entries.
+    `after_kill` counts by outcome the lookups begun after the kill; null in a run without one.
+    """
+
+    run: str
+    source: str
+    ring_size: int
+    successors: int
+    mode: str
+    count: int
+    ok: int
+    failed: int
+    timeouts: int
+    outcomes: dict[str, int]
+    hops: Hops | None
+    half_log2: float
+    expected_hops: float
+    latency_us: Latency | None
+    owner_us_p50: int | None
+    after_kill: dict[str, int] | None = None
+
+
+class HopCount(msgspec.Struct, frozen=True):
+    """How many answered lookups took so many hops."""
+
+    run: str
+    ring_size: int
+    mode: str
+    hops: int
+    count: int
+
+
+class Events(msgspec.Struct, frozen=True):
+    """Events of one kind: how many, and when the first and the last happened, in seconds from the run's start."""
+
+    run: str
+    kind: str
+    count: int
+    first_s: float
+    last_s: float
+
+
+class TimelinePoint(msgspec.Struct, frozen=True):
+    """How often something of one kind happened in one second (counted from the run's start).
+
+    `kind` is an event's kind, or `delivery`, or a lookup's outcome as `lookup ok`.
+    """
+
+    run: str
+    second: int
+    kind: str
+    count: int
+
+
+class LatencyPoint(msgspec.Struct, frozen=True):
+    """One step of a latency's cumulative distribution: the share of rows that took `latency_us` or less."""
+
+    run: str
+    table: str
+    mode: str
+    topic: str | None
+    latency_us: int
+    share: float
+
+
+class Summary(msgspec.Struct, kw_only=True):
+    """Everything that one analysis found. `latency` goes to a CSV of its own, not into summary.json."""
+
+    version: int = VERSION
+    runs: list[dict[str, Any]]
+    rows: dict[str, int]
+    damage: dict[str, Any]
+    subscribers: list[Subscriber]
+    deliveries: list[Deliveries]
+    lookups: list[Lookups]
+    hops: list[HopCount]
+    events: list[Events]
+    timeline: list[TimelinePoint]
+    latency: list[LatencyPoint]
+    files: list[str] = []
+    elapsed_s: dict[str, float] = {}
+
+    def as_json(self) -> bytes:
+        """The content of summary.json: indented, keys in a fixed order."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        del content["latency"]
+        return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

@@ -1,0 +1,58 @@
+"""Writes an analysis down: summary.json, and one CSV file a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from experiments.summary import Summary
+
+TABLES = ("subscribers", "deliveries", "lookups", "hops", "events", "timeline", "latency")
+SUMMARY_FILE = "summary.json"
+
+
+def write(summary: Summary, out: Path) -> list[str]:
+    """Write the tables that have rows into `out`; return their names. Tables of an earlier analysis go."""
+    out.mkdir(parents=True, exist_ok=True)
+    names = []
+    for table in TABLES:
+        path = out / f"{table}.csv"
+        path.unlink(missing_ok=True)
+        rows = [_flat(msgspec.to_builtins(row)) for row in getattr(summary, table)]
+        if rows:
+            _write_csv(path, rows)
+            names.append(path.name)
+    return names
+
+
+def write_summary(summary: Summary, out: Path) -> Path:
+    """Write summary.json, whole or not at all."""
+    path = out / SUMMARY_FILE
+    fresh = out / (SUMMARY_FILE + ".new")
+    fresh.write_bytes(summary.as_json())
+    return fresh.replace(path)
+
+
+def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """One level: `latency_us: {p50: 1}` becomes `latency_us_p50: 1`, and a list its items with spaces between."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat.update({f"{name}_{key}": each for key, each in value.items()})
+        elif isinstance(value, list):
+            flat[name] = " ".join(map(str, value))
+        else:
+            flat[name] = value
+    return flat
