@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from chord.effects import Operation, call
+from chord.effects import Call, Operation, call
 from chord.errors import Busy, LookupFailed, NotMember, NotOwner, PeerUnreachable, RemoteProtocolError
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_HOPS
@@ -75,12 +75,13 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
     # The nearest candidate is last. Contacts of unknown identifier are as far as can be.
     pool = list(reversed(via))
     met = {(pointer.id, pointer.address) for pointer in pool}
+    request = NextHop(key)
     why = "no contact was given"
     while pool and len(walk.exchanges) < MAX_HOPS:
         pointer = _next(asker, pool)
         sent_at = asker.now
         try:
-            hop = yield from call(pointer, NextHop(key), Hop)
+            hop: Hop = yield Call(pointer, request)
         except PeerUnreachable as error:
             walk.exchanges.append(_trace(pointer, asker.now - sent_at, timed_out=True))
             why = str(error)

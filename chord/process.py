@@ -58,6 +58,7 @@ class NodeProcess:
         self._spool = Spool(options.trace, f"node-{self.address}") if options.trace else None
         keep = self._spool.append if self._spool else None
         self._driver = ZmqDriver(self._context, self.host.kernel, router, keep)
+        self._event("bound", f"port {port}")
 
     def stop(self) -> None:
         """Ask the process to leave the ring."""

@@ -19,7 +19,7 @@ from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.kernel import Emit, Kernel, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
-from chord.messages import Reply
+from chord.messages import Reply, Request
 from chord.sockets import Context, Socket, endpoint, make_socket
 
 MAX_PEERS = 512
@@ -30,18 +30,23 @@ MAX_BACKLOG = 256
 
 BACKLOG_S = 1.0
 IDLE_S = 1.0
+FORGET_REPLIES_S = 5.0
+"""A reply that has not come after this long is not polled for any more."""
 
 monotonic = time.monotonic
 
 
 class _Peer:
-    """The DEALER to one peer, and what waits for its connection."""
+    """The DEALER to one peer, what waits for its connection, and how many replies are due."""
 
-    __slots__ = ("backlog", "socket")
+    __slots__ = ("awaited", "backlog", "polled", "sent_at", "socket")
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
         self.backlog: deque[tuple[float, bytes]] = deque()
+        self.awaited = 0
+        self.polled = 0
+        self.sent_at = 0.0
 
 
 class ZmqDriver:
@@ -63,7 +68,8 @@ class ZmqDriver:
         self._router = router
         self._keep = keep
         self._peers: OrderedDict[str, _Peer] = OrderedDict()
-        self._by_socket: dict[Socket, tuple[str, _Peer]] = {}
+        self._by_socket: dict[Socket, _Peer] = {}
+        self._swept_at = 0.0
         self._watched: dict[Socket, Callable[[], None]] = {}
         self._poller = zmq.Poller()
         if router is not None:
@@ -96,7 +102,9 @@ class ZmqDriver:
         """Wait for messages or the next deadline, at most so long, and handle what came."""
         kernel = self._kernel
         deadline = kernel.deadline()
-        wait_s = at_most_s if deadline is None else min(at_most_s, deadline - monotonic())
+        wait_s = at_most_s
+        if deadline is not None and (left_s := deadline - monotonic()) < at_most_s:
+            wait_s = left_s
         # Rounded up: a poll that ends before the deadline would spin.
         ready = self._poller.poll(int(wait_s * 1000) + 1 if wait_s > 0 else 0)
         for socket, events in ready:
@@ -107,10 +115,9 @@ class ZmqDriver:
                 self._carry_out(kernel.take())
             else:
                 self._from_peer(socket, events)
-        now = monotonic()
-        deadline = kernel.deadline()
-        if deadline is not None and deadline <= now:
+        if deadline is not None and deadline <= (now := monotonic()):
             self._carry_out(kernel.on_timer(now))
+            self._sweep(now)
 
     def close(self) -> None:
         """Close every socket to a peer."""
@@ -136,7 +143,7 @@ class ZmqDriver:
         self._carry_out(self._kernel.on_message(route, request, monotonic()))
 
     def _from_peer(self, socket: Socket, events: int) -> None:
-        address, peer = self._by_socket[socket]
+        peer = self._by_socket[socket]
         if events & zmq.POLLOUT:
             self._send_backlog(peer)
         if not events & zmq.POLLIN:
@@ -145,11 +152,14 @@ class ZmqDriver:
             frames = socket.recv_multipart(zmq.NOBLOCK)
         except zmq.Again:
             return
+        if peer.awaited:
+            peer.awaited -= 1
+            if not peer.awaited:
+                self._poll_for(peer)
         try:
             reply = wire.decode_reply(frames[-1])
         except RemoteProtocolError:
             return  # the call that it may have been meant for times out
-        self._peers.move_to_end(address)
         self._carry_out(self._kernel.on_message(None, reply, monotonic()))
 
     # Sending -------------------------------------------------------------------------------------------------------
@@ -157,7 +167,7 @@ class ZmqDriver:
     def _carry_out(self, outputs: list[Output]) -> None:
         for output in outputs:
             if type(output) is Send:
-                self._send(output.address, wire.encode(output.message))
+                self._send(output.address, output.message)
             elif type(output) is Respond:
                 self._respond(output.route, output.message)
             elif type(output) is Emit and self._keep is not None:
@@ -170,26 +180,49 @@ class ZmqDriver:
         except zmq.ZMQError:
             return  # a peer that does not read its replies loses them
 
-    def _send(self, address: str, frame: bytes) -> None:
+    def _send(self, address: str, message: Request) -> None:
         peer = self._peers.get(address)
         if peer is None:
             try:
                 peer = self._open_peer(address)
             except (LocalProtocolError, zmq.ZMQError):
                 return  # an address that cannot be connected to: the call times out
-        if peer.backlog:
-            self._wait_for(peer, frame)
-            return
-        try:
-            peer.socket.send(frame, zmq.NOBLOCK)
-        except zmq.Again:
-            self._wait_for(peer, frame)
-
-    def _wait_for(self, peer: _Peer, frame: bytes) -> None:
+        else:
+            self._peers.move_to_end(address)
+        frame = wire.encode(message)
+        if message.call:
+            peer.awaited += 1
+            peer.sent_at = self._kernel.now
         if not peer.backlog:
-            self._poller.register(peer.socket, zmq.POLLIN | zmq.POLLOUT)
-        if len(peer.backlog) < MAX_BACKLOG:
+            try:
+                peer.socket.send(frame, zmq.NOBLOCK)
+            except zmq.Again:
+                peer.backlog.append((monotonic(), frame))
+        elif len(peer.backlog) < MAX_BACKLOG:
             peer.backlog.append((monotonic(), frame))
+        self._poll_for(peer)
+
+    def _poll_for(self, peer: _Peer) -> None:
+        """Poll a peer's socket for just what is due from it: an idle socket in the poll set costs every turn."""
+        wanted = (zmq.POLLIN if peer.awaited else 0) | (zmq.POLLOUT if peer.backlog else 0)
+        if wanted == peer.polled:
+            return
+        peer.polled = wanted
+        if wanted:
+            self._poller.register(peer.socket, wanted)
+        else:
+            self._poller.unregister(peer.socket)
+
+    def _sweep(self, now: float) -> None:
+        """Give up on replies that have been due for long: their peer is gone, or never got the request."""
+        if now - self._swept_at < FORGET_REPLIES_S:
+            return
+        self._swept_at = now
+        for peer in self._peers.values():
+            if peer.polled and now - peer.sent_at > FORGET_REPLIES_S:
+                peer.awaited = 0
+                peer.backlog.clear()
+                self._poll_for(peer)
 
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S
@@ -201,7 +234,7 @@ class ZmqDriver:
                 except zmq.Again:
                     return
             peer.backlog.popleft()
-        self._poller.register(peer.socket, zmq.POLLIN)
+        self._poll_for(peer)
 
     def _open_peer(self, address: str) -> _Peer:
         target = endpoint(address)
@@ -213,14 +246,12 @@ class ZmqDriver:
         except zmq.ZMQError:
             socket.close(linger=0)
             raise
-        peer = _Peer(socket)
-        self._peers[address] = peer
-        self._by_socket[socket] = (address, peer)
-        self._poller.register(socket, zmq.POLLIN)
+        peer = self._peers[address] = self._by_socket[socket] = _Peer(socket)
         return peer
 
     def _close_peer(self, address: str) -> None:
         peer = self._peers.pop(address)
         del self._by_socket[peer.socket]
-        self._poller.unregister(peer.socket)
+        if peer.polled:
+            self._poller.unregister(peer.socket)
         peer.socket.close(linger=0)

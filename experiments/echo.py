@@ -1,0 +1,49 @@
+"""Servers to measure against: a bare ROUTER that answers a fixed payload, and one with the codec but no ring.
+
+    python -m experiments.echo raw REPLY_BYTES
+    python -m experiments.echo codec
+
+The first line on stdout is the port. They end with the process that started them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import zmq
+
+from chord import wire
+from chord.messages import Hop, Pointer
+from chord.sockets import Socket, bind, make_context, make_socket
+
+
+def serve_raw(router: Socket, reply: bytes) -> None:
+    """Answer every message with the same bytes."""
+    while True:
+        frames = router.recv_multipart()
+        frames[-1] = reply
+        router.send_multipart(frames)
+
+
+def serve_codec(router: Socket) -> None:
+    """Decode every request and encode an answer like that of a ring node, whatever was asked."""
+    pointers = tuple(Pointer(2**63 + i, "127.0.0.1:50000", 2**47) for i in range(3))
+    while True:
+        frames = router.recv_multipart()
+        request = wire.decode_request(frames[-1])
+        frames[-1] = wire.encode(wire.reply_to(request, Hop(pointers[0], False, pointers)))
+        router.send_multipart(frames)
+
+
+def main() -> None:
+    """Bind a free port, say which, and serve."""
+    router = make_socket(make_context(), zmq.ROUTER)
+    print(bind(router, "127.0.0.1", 0), flush=True)
+    if sys.argv[1] == "raw":
+        serve_raw(router, bytes(int(sys.argv[2])))
+    else:
+        serve_codec(router)
+
+
+if __name__ == "__main__":
+    main()

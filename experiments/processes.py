@@ -1,0 +1,157 @@
+"""Ring nodes as local processes, for the demo, the benchmarks and the tests: started, killed, and never orphaned."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from chord.errors import RingcastError
+
+READY_S = 60.0
+STOP_S = 5.0
+POLL_S = 0.01
+_PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ProcessFailed(RingcastError):
+    """A process that this one started did not do what it was started for."""
+
+
+def die_with_parent() -> None:
+    """In a child, before it becomes another program: have the kernel end it when its parent ends, however that does."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def start(arguments: list[str], stdout: int | None = None, stderr: int | None = None) -> subprocess.Popen[bytes]:
+    """Start `python -m ...` with this interpreter; it ends with this process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        preexec_fn=die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
+    )
+
+
+@dataclass
+class Node:
+    """One `dht join` under way; `address` and `identifier` are known once it is ready."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+    errors: Path
+    address: str = ""
+    identifier: int = 0
+    started_at: float = field(default_factory=time.monotonic)
+    ready_at: float = 0.0
+
+    def look(self) -> bool:
+        """Whether the node has said that it is ready. Raises ProcessFailed when it has ended instead."""
+        if self.address:
+            return True
+        line = self.output.read_text().partition("\n")
+        if line[1] and line[0].startswith("ready "):
+            _, self.address, identifier, _ = line[0].split()
+            self.identifier = int(identifier.removeprefix("id="), 16)
+            self.ready_at = time.monotonic()
+            return True
+        if self.process.poll() is not None:
+            said = self.errors.read_text().strip() or "nothing"
+            raise ProcessFailed(f"a ring node ended with exit code {self.process.returncode} and said: {said}")
+        return False
+
+
+class LocalRing:
+    """Ring nodes as processes of this machine, on free loopback ports unless `first_port` is given."""
+
+    def __init__(self, trace: Path | None = None, options: list[str] | None = None, first_port: int = 0) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="ringcast-")
+        self._trace = trace
+        self._options = options or []
+        self._next_port = first_port
+        self._count = 0
+        self.nodes: list[Node] = []
+
+    def launch(self, bootstrap: list[str]) -> Node:
+        """Start one node without waiting for it."""
+        folder = Path(self._folder.name)
+        output, errors = folder / f"{self._count}.out", folder / f"{self._count}.err"
+        self._count += 1
+        arguments = ["chord.cli", "join", "--port", str(self._next_port), *self._options]
+        if self._next_port:
+            self._next_port += 1
+        for address in bootstrap:
+            arguments += ["--bootstrap", address]
+        if self._trace is not None:
+            arguments += ["--trace", str(self._trace)]
+        with output.open("wb") as out, errors.open("wb") as err:
+            process = start(arguments, out.fileno(), err.fileno())
+        node = Node(process, output, errors)
+        self.nodes.append(node)
+        return node
+
+    def wait_ready(self, nodes: list[Node], timeout_s: float = READY_S) -> None:
+        """Wait until each of these nodes is ready. Raises ProcessFailed."""
+        deadline = time.monotonic() + timeout_s
+        while not all([node.look() for node in nodes]):
+            if time.monotonic() > deadline:
+                missing = sum(not node.address for node in nodes)
+                raise ProcessFailed(f"{missing} of {len(nodes)} ring nodes were not ready within {timeout_s:.0f} s")
+            time.sleep(POLL_S)
+
+    def grow(self, count: int) -> list[Node]:
+        """Start `count` more nodes at once, through the ready ones, and wait for them; the first starts the ring."""
+        started: list[Node] = []
+        if not self.nodes and count:
+            started.append(self.launch([]))
+            self.wait_ready(started)
+            count -= 1
+        bootstrap = self.addresses()[:3]
+        more = [self.launch(bootstrap) for _ in range(count)]
+        self.wait_ready(more)
+        return started + more
+
+    def addresses(self) -> list[str]:
+        """The addresses of the nodes that are ready and have not been ended."""
+        return [node.address for node in self.nodes if node.address and node.process.poll() is None]
+
+    def kill(self, node: Node) -> None:
+        """kill -9."""
+        node.process.kill()
+        node.process.wait()
+        self.nodes.remove(node)
+
+    def terminate(self, node: Node) -> int:
+        """SIGTERM, upon which the node leaves gracefully; returns its exit code."""
+        node.process.terminate()
+        code = node.process.wait(STOP_S)
+        self.nodes.remove(node)
+        return code
+
+    def close(self) -> None:
+        """kill -9 every node."""
+        for node in self.nodes:
+            node.process.kill()
+        for node in self.nodes:
+            node.process.wait()
+        self.nodes.clear()
+        self._folder.cleanup()
+
+    def __enter__(self) -> LocalRing:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
