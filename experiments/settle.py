@@ -1,0 +1,42 @@
+"""Waiting until a ring of processes is ideal, as its members themselves tell."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+from chord.cli_names import is_consistent
+from chord.client import RingClient
+from chord.errors import RingcastError
+from chord.messages import Neighbours
+from experiments.processes import LocalRing, ProcessFailed
+
+POLL_S = 0.1
+
+
+def is_ideal(views: list[Neighbours], count: int, length: int = 8) -> bool:
+    """Whether the walk found `count` members whose lists are full and in the order of the walk."""
+    if len(views) != count or not is_consistent(views):
+        return False
+    identifiers = [view.member.id for view in views]
+    for position, view in enumerate(views):
+        expected = [identifiers[(position + step) % count] for step in range(1, min(length, count - 1) + 1)]
+        if [pointer.id for pointer in view.successors] != expected:
+            return False
+    return True
+
+
+def wait_for_full_lists(ring: LocalRing, timeout_s: float = 30.0) -> list[Neighbours]:
+    """The members of a ring of processes, once it is ideal. Raises ProcessFailed."""
+    deadline = time.monotonic() + timeout_s
+    count = len(ring.addresses())
+    with RingClient(ring.addresses()[:3]) as client:
+        while True:
+            views: list[Neighbours] = []
+            with suppress(RingcastError):
+                views = client.members()
+            if is_ideal(views, count):
+                return views
+            if time.monotonic() > deadline:
+                raise ProcessFailed(f"{len(views)} of {count} members found, not all with full lists, in {timeout_s} s")
+            time.sleep(POLL_S)
