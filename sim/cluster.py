@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from chord.asking import Ring
 from chord.effects import Operation
+from chord.errors import RingcastError
 from chord.host import Host
 from chord.kernel import Kernel
 from chord.lookup import Walk
@@ -43,7 +45,11 @@ class Node:
 
 
 class Cluster:
-    """Everything of one run. `keep` receives each trace row; without it they are collected in `rows`."""
+    """Everything of one run. `keep` receives each trace row; without it they are collected in `rows`.
+
+    `nodes` are the running ring processes by address, in the order of their start; `refused` are those that ended
+    because they could not join, with the reason.
+    """
 
     def __init__(
         self,
@@ -59,6 +65,7 @@ class Cluster:
         self.network = Network(self.scheduler, self.rng("network"), link)
         self.rows: list[msgspec.Struct] = []
         self.nodes: dict[str, Node] = {}
+        self.refused: dict[str, RingcastError] = {}
         self._keep = keep or self.rows.append
         self._vnodes = vnodes
         self._lives = 0
@@ -82,7 +89,14 @@ class Cluster:
         process = Process(self.scheduler, self.network, host.kernel, self._keep)
         node = Node(host, process, process.start(host.boot(bootstrap, BOOT_PATIENCE_S)))
         self.nodes[address] = node
+        node.booted.when_done(partial(self._booted, address, node))
         return node
+
+    def _booted(self, address: str, node: Node) -> None:
+        """A process that could not join ends, as `dht join` does."""
+        if node.booted.error is not None and self.nodes.get(address) is node:
+            self.crash(address)
+            self.refused[address] = node.booted.error
 
     def start_many(self, count: int) -> list[Node]:
         """Start `count` processes at once: one that starts the ring, and the others through it."""

@@ -23,18 +23,28 @@ Keep = Callable[[msgspec.Struct], None]
 class Outcome:
     """What became of an operation; `done` is False while it goes on."""
 
-    __slots__ = ("done", "error", "result")
+    __slots__ = ("_then", "done", "error", "result")
 
     def __init__(self) -> None:
         self.done = False
         self.result: Any = None
         self.error: RingcastError | None = None
+        self._then: Callable[[], None] | None = None
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Call `then` once the operation has ended, now if it has."""
+        if self.done:
+            then()
+        else:
+            self._then = then
 
     def take(self, result: Any, error: RingcastError | None) -> None:
         """The operation ended."""
         self.done = True
         self.result = result
         self.error = error
+        if self._then is not None:
+            self._then()
 
     def value(self) -> Any:
         """The result; raises the error of an operation that failed."""
@@ -85,8 +95,11 @@ class Process:
     def resume(self) -> None:
         """Handle the frames that queued up, then whatever is overdue."""
         waiting, self._paused = self._paused or [], None
-        for frame in waiting:
-            frame()
+        for receive in waiting:
+            if not self.crashed:
+                receive()
+        if self._wake is not None:
+            self._wake.cancel()
         self._on_deadline()
 
     # Receiving -----------------------------------------------------------------------------------------------------
@@ -120,6 +133,8 @@ class Process:
     # Sending -------------------------------------------------------------------------------------------------------
 
     def _carry_out(self, outputs: list[Output]) -> None:
+        if self.crashed:
+            return  # it crashed because of what it was just told
         for output in outputs:
             if type(output) is Send:
                 self._network.request(self._endpoint, output.address, wire.encode(output.message))
