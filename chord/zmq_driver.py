@@ -70,20 +70,20 @@ class ZmqDriver:
         self._peers: OrderedDict[str, _Peer] = OrderedDict()
         self._by_socket: dict[Socket, _Peer] = {}
         self._swept_at = 0.0
-        self._watched: dict[Socket, Callable[[], None]] = {}
+        self._watched: dict[Socket | int, Callable[[], None]] = {}
         self._poller = zmq.Poller()
         if router is not None:
             self._poller.register(router, zmq.POLLIN)
         kernel.now = monotonic()
         kernel.epoch_offset_s = time.time() - kernel.now
 
-    def watch(self, socket: Socket, readable: Callable[[], None]) -> None:
-        """Call `readable` whenever a socket of this thread has something to read."""
+    def watch(self, socket: Socket | int, readable: Callable[[], None]) -> None:
+        """Call `readable` whenever a socket, or a file descriptor, of this thread has something to read."""
         self._watched[socket] = readable
         self._poller.register(socket, zmq.POLLIN)
 
-    def unwatch(self, socket: Socket) -> None:
-        """Stop watching a socket."""
+    def unwatch(self, socket: Socket | int) -> None:
+        """Stop watching a socket or a descriptor."""
         if self._watched.pop(socket, None) is not None:
             self._poller.unregister(socket)
 
