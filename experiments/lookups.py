@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -64,7 +64,7 @@ def expected_hops(ring_size: int, successors: int) -> float:
     return half_log2(ring_size) - math.log2(entries) / 2 + 1
 
 
-def table(run: RunInfo, found: Sequence[Cell], histograms: dict[tuple[str, str], Histogram]) -> list[Lookups]:
+def table(run: RunInfo, found: Sequence[Cell], histograms: Mapping[tuple[str, ...], Histogram]) -> list[Lookups]:
     """One row a mode of this run; `histograms` by (mode, step)."""
     by_mode: dict[str, list[Cell]] = defaultdict(list)
     for cell in found:
@@ -78,7 +78,7 @@ def hop_counts(run: RunInfo, found: Sequence[Cell]) -> list[HopCount]:
     return [HopCount(run.run, run.ring_size, mode, hops, count) for mode, hops, count in answered]
 
 
-def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: dict[tuple[str, str], Histogram]) -> Lookups:
+def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: Mapping[tuple[str, ...], Histogram]) -> Lookups:
     answered = [cell for cell in own if cell.outcome == OK]
     total, ok = _count(own), _count(answered)
     owner = histograms.get((mode, "owner"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.histogram import Histogram, middle_us, percentile
@@ -112,7 +112,7 @@ def _published(
     return sum(last[pair] - first + 1 for pair, first in start.items())
 
 
-def deliveries(flows: Sequence[Flow], histograms: dict[tuple[str, str], Histogram]) -> list[Deliveries]:
+def deliveries(flows: Sequence[Flow], histograms: Mapping[tuple[str, ...], Histogram]) -> list[Deliveries]:
     """One row a mode, and one a mode and topic, of one run; `histograms` by (mode, topic)."""
     groups: dict[tuple[str, str | None], list[Flow]] = defaultdict(list)
     for flow in flows:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 VERSION = 1
+SOURCE_NAMES = {"live": "live", "mininet": "Mininet", "sim": "simulated", "static": "simulated (static ring)"}
 
 
 class Latency(msgspec.Struct, frozen=True):

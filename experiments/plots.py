@@ -1,0 +1,153 @@
+"""What each panel of the figures shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
+
+from experiments.lookups import expected_hops, half_log2
+from experiments.summary import HopCount, LatencyPoint, Lookups, TimelinePoint
+
+__all__ = ["Axes", "by_second", "hop_bars", "hops_by_ring_size", "latency_steps"]
+
+Place = Literal["upper left", "upper right", "lower right"]
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999", "#000000")
+REFERENCE = "#444444"
+MOST_LINES = 8
+OUTLINE = withStroke(linewidth=4, foreground="white")
+
+
+def hop_bars(axis: Axes, rows: Sequence[Lookups], counts: Sequence[HopCount]) -> None:
+    """Bars of the share of answered lookups by hops, side by side by mode; lines at each mean and at half log2 N."""
+    width = 0.8 / len(rows)
+    highest = max(count.hops for count in counts)
+    for index, row in enumerate(rows):
+        assert row.hops is not None
+        own = {count.hops: count.count / row.ok for count in counts if count.mode == row.mode}
+        places = [hops + (index - (len(rows) - 1) / 2) * width for hops in range(highest + 1)]
+        colour = COLOURS[index]
+        label = f"{row.mode}: {row.ok:,} lookups"
+        shares = [own.get(hops, 0.0) for hops in range(highest + 1)]
+        axis.bar(places, shares, width, color=colour, alpha=0.7, label=label)
+        label = f"{row.mode}: mean {row.hops.mean:.2f}"
+        axis.axvline(row.hops.mean, color=colour, linewidth=2, label=label, path_effects=[OUTLINE])
+    first = rows[0]
+    half = f"half log$_2$ N = {first.half_log2:.2f}"
+    axis.axvline(first.half_log2, color=REFERENCE, linestyle="--", linewidth=1.4, label=half)
+    with_list = f"with lists of {first.successors}: {first.expected_hops:.2f}"
+    axis.axvline(first.expected_hops, color=REFERENCE, linestyle=":", linewidth=1.6, label=with_list)
+    axis.set_title(f"N = {first.ring_size:,}", fontsize=10)
+    axis.set_xlabel("hops")
+    axis.set_ylabel("share of answered lookups")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    _finish(axis, "upper right")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high * 1.25)
+
+
+def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> None:
+    """Cumulative shares on a logarithmic axis. A topic's line is drawn only when there are few topics."""
+    groups: dict[tuple[str, str, str | None], list[LatencyPoint]] = {}
+    for point in points:
+        groups.setdefault((point.run, point.mode, point.topic), []).append(point)
+    if len(groups) > MOST_LINES:
+        groups = {key: own for key, own in groups.items() if key[2] is None}
+    topics = {mode: {key[2] for key in groups if key[1] == mode} for _, mode, _ in groups}
+    several = len({run for run, _, _ in groups}) > 1
+    shown = {key: own for key, own in groups.items() if key[2] is None or len(topics[key[1]]) > 2}
+    for index, ((run, mode, topic), own) in enumerate(list(shown.items())[-MOST_LINES:]):
+        p50, p99 = (next(point.latency_us for point in own if point.share >= share) for share in (0.5, 0.99))
+        name = " ".join(filter(None, (run if several else "", mode, topic)))
+        label = f"{name}: p50 {_time(p50)}, p99 {_time(p99)}"
+        colour = COLOURS[index % len(COLOURS)]
+        micros = [max(1, point.latency_us) for point in own]
+        line = 1.1 if topic else 2.0
+        axis.step(micros, [point.share for point in own], where="post", color=colour, linewidth=line, label=label)
+        axis.plot([max(1, p50), max(1, p99)], [0.5, 0.99], "o", color=colour, markersize=5)
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _time(value)))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axis.set_ylim(0, 1.01)
+    said = "deliveries: publisher to subscriber" if table == "delivery" else "lookups: until the owner is named"
+    axis.set_title(said, fontsize=10)
+    axis.set_xlabel("latency (logarithmic)")
+    axis.set_ylabel(f"share of {'deliveries' if table == 'delivery' else 'answered lookups'}")
+    _finish(axis, "lower right")
+
+
+def hops_by_ring_size(axis: Axes, rows: Sequence[Lookups]) -> None:
+    """Mean with bars from median to 99th percentile, by mode, beside half log2 N."""
+    for index, mode in enumerate(dict.fromkeys(row.mode for row in rows)):
+        own = sorted((row for row in rows if row.mode == mode), key=lambda row: row.ring_size)
+        sizes = [row.ring_size for row in own]
+        found = [row.hops for row in own if row.hops is not None]
+        colour = COLOURS[index]
+        axis.plot(sizes, [hops.mean for hops in found], "o-", color=colour, label=f"{mode}: mean")
+        axis.plot(sizes, [hops.p50 for hops in found], "_", color=colour, markersize=12, label=f"{mode}: median")
+        axis.plot(sizes, [hops.p99 for hops in found], "^", color=colour, markersize=6, label=f"{mode}: p99")
+    sizes = sorted({row.ring_size for row in rows})
+    axis.plot(sizes, [half_log2(size) for size in sizes], "--", color=REFERENCE, label="half log$_2$ N")
+    lists = {row.ring_size: row.successors for row in rows}
+    expected = [expected_hops(size, lists[size]) for size in sizes]
+    axis.plot(sizes, expected, ":", color=REFERENCE, label="half log$_2$ N - half log$_2$ r + 1")
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axis.minorticks_off()
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("ring size N (virtual nodes, logarithmic)")
+    axis.set_ylabel("hops")
+    _finish(axis, "upper left")
+
+
+def by_second(axis: Axes, points: Sequence[TimelinePoint], kill_s: float | None) -> None:
+    """Deliveries and lookups each second on a logarithmic axis, so that rare failures show; events as ticks."""
+    flows = [kind for kind in dict.fromkeys(point.kind for point in points) if _is_flow(kind)]
+    for index, kind in enumerate(flows):
+        own = {point.second: point.count for point in points if point.kind == kind}
+        seconds = range(min(own), max(own) + 1)
+        dense = len(own) > len(seconds) / 2
+        style = "-" if dense else "x"
+        xs = list(seconds) if dense else sorted(own)
+        axis.plot(xs, [own.get(x, 0) for x in xs], style, color=COLOURS[index], label=f"{kind} a second")
+    for index, kind in enumerate(dict.fromkeys(point.kind for point in points if not _is_flow(point.kind))):
+        at = [point.second + 0.5 for point in points if point.kind == kind]
+        total = sum(point.count for point in points if point.kind == kind)
+        colour = COLOURS[-1 - index % len(COLOURS)]
+        height = 0.02 + 0.03 * index
+        axis.plot(
+            at, [height] * len(at), "|", color=colour, transform=axis.get_xaxis_transform(), label=f"{kind} ({total})"
+        )
+    if kill_s is not None:
+        axis.axvline(kill_s, color="#d55e00", linestyle="--", linewidth=1.4, label=f"kill -9 at {kill_s:.1f} s")
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set_ylim(0, 30 * max(point.count for point in points))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axis.set_xlabel("seconds since the start of the run")
+    axis.set_ylabel("count a second (logarithmic)")
+    _finish(axis, "upper left", columns=3)
+
+
+def _is_flow(kind: str) -> bool:
+    return kind == "delivery" or kind.startswith("lookup ")
+
+
+def _finish(axis: Axes, legend: Place, columns: int = 1) -> None:
+    axis.grid(True, which="major", color="0.9")
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(loc=legend, fontsize=8, framealpha=0.9, ncols=columns)
+
+
+def _time(micros: float) -> str:
+    """A time in the unit that reads best: us, ms or s."""
+    for factor, unit in ((1e6, "s"), (1e3, "ms")):
+        if micros >= factor:
+            return f"{micros / factor:.3g} {unit}"
+    return f"{micros:.3g} us"

@@ -1,0 +1,189 @@
+"""An analysis as tables for a terminal of 80 columns. The only module here that knows `rich`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from experiments.summary import SOURCE_NAMES, Summary
+
+MOST_ROWS = 24
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error that goes away; yields what to call with (what is done, how much, of how much)."""
+    columns = TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=max(1, total))
+
+        yield report
+
+
+def print_summary(summary: Summary, out: Path) -> None:
+    """The tables on standard output, then where the files are."""
+    console = Console(highlight=False)
+    show(summary, console)
+    console.print()
+    console.print(Text(f"{out}: summary.json, {', '.join(summary.files)}", overflow="fold"))
+    console.print(Text(f"{summary.elapsed_s['total']:.1f} s"))
+
+
+def show(summary: Summary, console: Console) -> None:
+    """Print every table that has rows, and a line about what could not be read."""
+    for line in heading(summary):
+        console.print(Text(line))
+    for table in tables(summary):
+        console.print()
+        console.print(table)
+    for line in notes(summary):
+        console.print(Text(line, style="yellow"))
+
+
+def heading(summary: Summary) -> list[str]:
+    """What was analysed: one line a run, the last ones only if there are many."""
+    lines = [
+        f"{run['run']}: {SOURCE_NAMES[run['source']]}, {run['ring_size']} nodes, commit {run['commit'][:12]}"
+        for run in summary.runs[-MOST_ROWS:]
+    ]
+    counts = ", ".join(f"{count:,} {name} rows" for name, count in summary.rows.items() if count)
+    return [*lines, counts or "no trace rows"]
+
+
+def tables(summary: Summary) -> Iterator[Table]:
+    """The tables, each within 80 columns."""
+    several = len(summary.runs) > 1
+    if summary.subscribers:
+        yield _subscribers(summary, several)
+    if summary.deliveries:
+        yield _deliveries(summary, several)
+    if summary.lookups:
+        yield _lookups(summary, several)
+        yield _lookup_latency(summary, several)
+    if any(row.delivered_after_kill is not None for row in summary.subscribers) or any(
+        row.after_kill is not None for row in summary.lookups
+    ):
+        yield _after_kill(summary, several)
+    if summary.events:
+        yield _events(summary, several)
+
+
+def notes(summary: Summary) -> list[str]:
+    """What was passed over while reading."""
+    damage = summary.damage
+    said = {
+        "bad_rows": "{:,} rows in the wrong form were left out",
+        "garbage": "{:,} stretches of garbage were passed over",
+        "cut_tails": "{:,} files end inside a row, as after a kill",
+        "unknown_rows": "{:,} rows of unknown kinds were left out",
+        "newer_files": "{:,} files come from a newer version; rows may be missing",
+    }
+    lines = [text.format(damage[key]) for key, text in said.items() if damage.get(key)]
+    return lines + [f"not read: {text}" for text in damage.get("unreadable", [])]
+
+
+def _subscribers(summary: Summary, several: bool) -> Table:
+    table = _table("Subscribers (latency in us)", several, "subscriber", "topics")
+    _numbers(table, "sent", "got", "lost", "twice", "p50", "p99", "max")
+    for row in summary.subscribers[:MOST_ROWS]:
+        latency = row.latency_us
+        figures = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
+        names = (row.run, row.subscriber, str(len(row.topics)))
+        values = (row.published, row.distinct, row.lost, row.duplicated, *figures)
+        table.add_row(*_names(names, several), *map(_number, values), style="red" if row.lost else None)
+    return _more(table, len(summary.subscribers), "subscribers.csv")
+
+
+def _deliveries(summary: Summary, several: bool) -> Table:
+    table = _table("Deliveries (latency in us)", several, "mode", "topic")
+    _numbers(table, "count", "mean", "p50", "p99", "max")
+    for row in summary.deliveries[:MOST_ROWS]:
+        names = (row.run, row.mode, row.topic or "all topics")
+        latency = row.latency_us
+        values = (row.count, round(latency.mean), latency.p50, latency.p99, latency.max)
+        table.add_row(*_names(names, several), *map(_number, values))
+    return _more(table, len(summary.deliveries), "deliveries.csv")
+
+
+def _lookups(summary: Summary, several: bool) -> Table:
+    table = _table("Lookups (hops: forwards after the node first asked)", several, "mode")
+    _numbers(table, "N", "count", "failed", "time-outs", "mean", "p50", "p99", "half log2 N", "with list")
+    for row in summary.lookups[:MOST_ROWS]:
+        hops = row.hops
+        figures = (f"{hops.mean:.2f}", _number(hops.p50), _number(hops.p99)) if hops else ("-", "-", "-")
+        counts = map(_number, (row.ring_size, row.count, row.failed, row.timeouts))
+        expected = f"{row.half_log2:.2f}", f"{row.expected_hops:.2f}"
+        style = "red" if row.failed else None
+        table.add_row(*_names((row.run, row.mode), several), *counts, *figures, *expected, style=style)
+    return _more(table, len(summary.lookups), "lookups.csv")
+
+
+def _lookup_latency(summary: Summary, several: bool) -> Table:
+    table = _table("Lookup latency (us)", several, "mode")
+    _numbers(table, "N", "mean", "p50", "p99", "max", "owner step p50")
+    for row in summary.lookups[:MOST_ROWS]:
+        latency = row.latency_us
+        figures = (round(latency.mean), latency.p50, latency.p99, latency.max) if latency else (None,) * 4
+        values = (row.ring_size, *figures, row.owner_us_p50)
+        table.add_row(*_names((row.run, row.mode), several), *map(_number, values))
+    return _more(table, len(summary.lookups), "lookups.csv")
+
+
+def _after_kill(summary: Summary, several: bool) -> Table:
+    table = _table("After the kill", several, "what")
+    _numbers(table, "count")
+    for subscriber in summary.subscribers[:MOST_ROWS]:
+        if subscriber.delivered_after_kill is not None:
+            names = (subscriber.run, f"delivered to {subscriber.subscriber}")
+            table.add_row(*_names(names, several), _number(subscriber.delivered_after_kill))
+    for lookup in summary.lookups[:MOST_ROWS]:
+        for outcome, count in (lookup.after_kill or {}).items():
+            names = (lookup.run, f"{lookup.mode} lookups: {outcome}")
+            table.add_row(*_names(names, several), _number(count))
+    return table
+
+
+def _events(summary: Summary, several: bool) -> Table:
+    table = _table("Events (seconds since the start)", several, "kind")
+    _numbers(table, "count", "first", "last")
+    for row in summary.events[:MOST_ROWS]:
+        figures = _number(row.count), f"{row.first_s:.1f}", f"{row.last_s:.1f}"
+        table.add_row(*_names((row.run, row.kind), several), *figures)
+    return _more(table, len(summary.events), "events.csv")
+
+
+def _table(title: str, several: bool, *names: str) -> Table:
+    table = Table(title=f"[not italic]{title}[/]", min_width=len(title), title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+    for name in _names(("run", *names), several):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=28 if len(names) == 1 else 20)
+    return table
+
+
+def _numbers(table: Table, *names: str) -> None:
+    for name in names:
+        table.add_column(name, justify="right")
+
+
+def _names(names: tuple[str, ...], several: bool) -> tuple[str, ...]:
+    """The run comes first when there is more than one."""
+    return names if several else names[1:]
+
+
+def _number(value: Any) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _more(table: Table, count: int, file: str) -> Table:
+    if count > MOST_ROWS:
+        table.caption = f"{count - MOST_ROWS:,} more in {file}"
+    return table
