@@ -1,0 +1,209 @@
+"""The thread that owns a client's sockets, so that an application that is busy loses nothing.
+
+One for each Publisher and Subscriber. The application wakes it through a pipe, and only when it sleeps.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from chord.asking import Ring
+from chord.effects import Operation
+from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
+from chord.kernel import Kernel
+from chord.messages import Changed, Entry, Noted, ReplyBody, Request
+from chord.sockets import (
+    Context,
+    Socket,
+    bind,
+    check_resolvable,
+    format_address,
+    make_context,
+    make_socket,
+    parse_address,
+)
+from chord.spool import Spool
+from chord.zmq_driver import ZmqDriver
+
+SLEEP_S = 0.1
+"""The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
+
+LINGER_MS = 500
+"""How long a context that ends waits for what was sent to leave."""
+
+WITHDRAW_S = 1.0
+"""How long a client that closes waits for the ring to take its entries off."""
+
+
+WILDCARDS = ("0.0.0.0", "::", "*")
+
+
+class IoThread:
+    """Runs a kernel and its sockets in a thread of its own.
+
+    `begin()` is called once before the thread starts, to watch sockets. `work(now)` is called in the thread after
+    everything that arrived and every 0.1 s, and says whether there is more to do at once. `finish()` is called once at
+    the end and returns the operations to end with. `changed` hears of changes to the records that notify this client;
+    only with it does the client answer the ring at all.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        via: list[str],
+        cluster: str,
+        patience_s: float,
+        trace: Path | str | None = None,
+    ) -> None:
+        for address in via:
+            check_resolvable(address)
+        self.name = name
+        self.rng = random.Random()
+        self.kernel = Kernel(cluster, name, self.rng, self._serve)
+        self.ring = Ring(self.kernel, via, patience_s=patience_s)
+        self.context: Context = make_context()
+        self.driver: ZmqDriver
+        self.spool = Spool(trace, name) if trace is not None else None
+        self.failure: BaseException | None = None
+        self.idle = False
+        self.begin: Callable[[], None] = lambda: None
+        self.work: Callable[[float], bool] = _nothing
+        self.finish: Callable[[], list[Operation[Any]]] = list
+        self.changed: Callable[[Entry], None] | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+        self._commands: deque[Callable[[], None]] = deque()
+        self._read_end, self._write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+        os.set_blocking(self._write_end, False)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name=f"ringcast {name}", daemon=True)
+
+    def bind_router(self, host: str, port: int, advertise: str | None) -> tuple[Socket, str]:
+        """A bound ROUTER that reports peers it cannot reach, and its address for others. Raises LocalProtocolError."""
+        if host in WILDCARDS and not advertise:
+            self.abandon()
+            raise LocalProtocolError(
+                f"--host {host} listens everywhere, which is no address that others can reach; add --advertise HOST"
+            )
+        router = make_socket(self.context, zmq.ROUTER)
+        router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        try:
+            bound = bind(router, host, port)
+            given = advertise or host
+            if advertise and ":" in advertise and not advertise.endswith("]"):
+                given, bound = parse_address(advertise)
+            address = format_address(given.strip("[]"), bound)
+            check_resolvable(address)
+        except LocalProtocolError:
+            self.abandon()
+            raise
+        return router, address
+
+    def abandon(self) -> None:
+        """Give back what an instance holds that is never started."""
+        self.context.destroy(linger=0)
+        os.close(self._read_end)
+        os.close(self._write_end)
+        if self.spool is not None:
+            self.spool.close()
+
+    def start(self, ring_router: Socket | None = None) -> None:
+        """Begin; from here on only this thread touches the sockets. `ring_router` is where the ring reaches us."""
+        self.driver = ZmqDriver(self.context, self.kernel, ring_router, self.spool.append if self.spool else None)
+        self.driver.watch(self._read_end, self._drain)
+        self.begin()
+        self._thread.start()
+
+    def post(self, command: Callable[[], None]) -> None:
+        """Have the thread call `command`. Called by the application."""
+        self._commands.append(command)
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the thread look for work. Called by the application."""
+        self.idle = False
+        try:
+            os.write(self._write_end, b"\0")
+        except BlockingIOError:
+            return  # it has been woken often enough
+
+    def stop(self) -> None:
+        """Take the entries off the ring, close every socket, and end the thread."""
+        self._stopping = True
+        self.wake()
+        self._thread.join()
+        os.close(self._read_end)
+        os.close(self._write_end)
+
+    def check(self) -> None:
+        """Raise what ended the thread, if anything did."""
+        if self.failure is not None:
+            raise AssertionError(f"the I/O thread of {self.name} ended: {self.failure!r}") from self.failure
+
+    # In the thread -------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping:
+                self._turn()
+            self._end(self.finish())
+        except Exception as failure:
+            self.failure = failure
+            self.on_failure()
+        finally:
+            self.driver.close()
+            self.context.destroy(linger=LINGER_MS)
+            if self.spool is not None:
+                self.spool.close()
+
+    def _turn(self) -> None:
+        busy = self.work(time.monotonic())
+        while self._commands:
+            self._commands.popleft()()
+            busy = True
+        if not busy:
+            # Whoever adds work from now on wakes us; whoever did before is seen by this second look.
+            self.idle = True
+            busy = self.work(time.monotonic()) or bool(self._commands)
+        self.driver.turn(0 if busy else SLEEP_S)
+        self.idle = False
+        if self.spool is not None:
+            self.spool.flush_if_due()
+
+    def _end(self, operations: list[Operation[Any]]) -> None:
+        left = len(operations)
+
+        def then(_result: Any, _error: RingcastError | None) -> None:
+            nonlocal left
+            left -= 1
+
+        for operation in operations:
+            self.driver.start(operation, then)
+        deadline = time.monotonic() + WITHDRAW_S
+        while left and time.monotonic() < deadline:
+            self.driver.turn(min(SLEEP_S, max(0.0, deadline - time.monotonic())))
+
+    def _drain(self) -> None:
+        try:
+            os.read(self._read_end, 4096)
+        except BlockingIOError:
+            return
+
+    def _serve(self, request: Request) -> ReplyBody:
+        if self.changed is None or not isinstance(request.body, Changed):
+            raise RemoteProtocolError("this process is no ring node")
+        self.changed(request.body.entry)
+        return Noted()
+
+
+def _nothing(_now: float) -> bool:
+    return False

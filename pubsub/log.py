@@ -1,0 +1,80 @@
+"""The log of one topic at its publisher: the batches that somebody may still ask for, in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from operator import attrgetter
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A batch in the log. Weights count every sample of the topic from the first on, dropped ones too."""
+
+    first: int
+    last: int
+    frame: bytes
+    start_weight: int
+    end_weight: int
+
+    @property
+    def weight(self) -> int:
+        """What this batch alone weighs."""
+        return self.end_weight - self.start_weight
+
+
+_last = attrgetter("last")
+
+
+class Log:
+    """Batches numbered from 0 on; those below `base` have been dropped."""
+
+    def __init__(self) -> None:
+        self.base = 0
+        self.next_sequence = 1
+        self.weight = 0
+        self._batches: list[Logged] = []
+
+    @property
+    def end(self) -> int:
+        """The number that the next batch will have."""
+        return self.base + len(self._batches)
+
+    @property
+    def first_sequence(self) -> int:
+        """The first sample still there, or the next one when there is none."""
+        return self._batches[0].first if self._batches else self.next_sequence
+
+    @property
+    def start_weight(self) -> int:
+        """The weight of everything dropped."""
+        return self._batches[0].start_weight if self._batches else self.weight
+
+    def append(self, frame: bytes, count: int, weight: int) -> None:
+        """Add a batch of the next `count` samples."""
+        first = self.next_sequence
+        self.next_sequence = first + count
+        self._batches.append(Logged(first, first + count - 1, frame, self.weight, self.weight + weight))
+        self.weight += weight
+
+    def __getitem__(self, number: int) -> Logged:
+        """A batch by its number, which must be neither dropped nor to come."""
+        if not self.base <= number < self.end:
+            raise IndexError(f"batch {number} is not among {self.base} to {self.end - 1}")
+        return self._batches[number - self.base]
+
+    def number_of(self, sequence: int) -> int:
+        """The number of the batch that holds a sample; of the first batch for a dropped one, `end` for one to come."""
+        return self.base + bisect_left(self._batches, sequence, key=_last)
+
+    def trim(self, keep_from: int) -> None:
+        """Drop every batch of which no sample has sequence `keep_from` or more."""
+        dropped = bisect_left(self._batches, keep_from, key=_last)
+        if dropped:
+            del self._batches[:dropped]
+            self.base += dropped
+
+    def first_above(self, weight: int) -> int:
+        """The first sequence of the oldest batch that reaches above a weight."""
+        index = bisect_left(self._batches, weight + 1, key=attrgetter("end_weight"))
+        return self._batches[index].first if index < len(self._batches) else self.next_sequence

@@ -1,0 +1,136 @@
+"""What a subscriber and a publisher say to each other beside batches.
+
+MessagePack arrays, tagged by their first element; every size has a limit. `stream` is the number that a subscriber
+gave to one of its subscriptions over one connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from chord.errors import RemoteProtocolError
+from chord.messages import Address, Count, Identifier, Name
+from pubsub.limits import MAX_ERROR_TEXT
+from pubsub.profile import Profile
+
+Text = Annotated[str, Meta(max_length=MAX_ERROR_TEXT)]
+Policies = Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)]
+ReaderId = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class Subscribe(msgspec.Struct, tag="subscribe", array_like=True, frozen=True):
+    """Wanted: the samples of `topic` from sequence `after` + 1 on, or, with None, what the profile says.
+
+    Sent again it replaces itself: that is how a reader asks for what it missed.
+    """
+
+    stream: Count
+    topic: Name
+    publisher: Identifier
+    reader: ReaderId
+    requested: Profile
+    after: Count | None = None
+
+
+class Ack(msgspec.Struct, tag="ack", array_like=True, frozen=True):
+    """The reader has received every sample up to `received`, and its application has taken those up to `taken`."""
+
+    stream: Count
+    received: Count
+    taken: Count
+
+
+class Unsubscribe(msgspec.Struct, tag="unsubscribe", array_like=True, frozen=True):
+    """The reader wants no more."""
+
+    stream: Count
+
+
+class Subscribed(msgspec.Struct, tag="subscribed", array_like=True, frozen=True):
+    """The next sample on this stream will be that after `after`. Answers every Subscribe that matches."""
+
+    stream: Count
+    after: Count
+
+
+class Incompatible(msgspec.Struct, tag="incompatible", array_like=True, frozen=True):
+    """Less is offered than requested, in these policies."""
+
+    stream: Count
+    policies: Policies
+    text: Text
+
+
+class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
+    """The publisher is alive, and `last` is the newest sample of the topic that is in a batch."""
+
+    stream: Count
+    last: Count
+
+
+class Gone(msgspec.Struct, tag="gone", array_like=True, frozen=True):
+    """The publisher knows no such stream (any more), or serves no such topic (any more)."""
+
+    stream: Count
+    text: Text
+
+
+class Unreadable(msgspec.Struct, tag="unreadable", array_like=True, frozen=True):
+    """What the subscriber sent could not be read."""
+
+    text: Text
+
+
+FromSubscriber = Subscribe | Ack | Unsubscribe
+FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | Unreadable
+
+
+class PublisherRecord(msgspec.Struct, array_like=True, frozen=True):
+    """The value of a publisher's entry `pub/<id>` in the record of a topic."""
+
+    address: Address
+    offered: Profile
+    mode: Annotated[str, Meta(max_length=32)] = "direct"
+
+
+class SubscriberRecord(msgspec.Struct, array_like=True, frozen=True):
+    """The value of a subscriber's entry `sub/<id>` in the record of a topic."""
+
+    requested: Profile
+
+
+encode = msgspec.msgpack.Encoder().encode
+_from_subscriber: Callable[[bytes], FromSubscriber] = msgspec.msgpack.Decoder(FromSubscriber).decode
+_from_publisher: Callable[[bytes], FromPublisher] = msgspec.msgpack.Decoder(FromPublisher).decode
+_publisher_record = msgspec.msgpack.Decoder(PublisherRecord).decode
+
+# msgspec reports most bad input as DecodeError or ValidationError, but not all of it.
+_BAD_INPUT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError, ValueError)
+
+
+def from_subscriber(frame: bytes) -> FromSubscriber:
+    """What a subscriber said. Raises RemoteProtocolError."""
+    try:
+        return _from_subscriber(frame)
+    except _BAD_INPUT as error:
+        raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
+
+
+def from_publisher(frame: bytes) -> FromPublisher:
+    """What a publisher said. Raises RemoteProtocolError."""
+    try:
+        return _from_publisher(frame)
+    except _BAD_INPUT as error:
+        raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
+
+
+def publisher_record(value: bytes) -> PublisherRecord | None:
+    """A publisher's record, or None when the value is none."""
+    try:
+        return _publisher_record(value)
+    except _BAD_INPUT:
+        return None

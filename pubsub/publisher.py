@@ -1,0 +1,229 @@
+"""Publisher: what an application publishes with."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from chord.errors import LocalProtocolError, TooLarge
+from chord.names import normalise
+from pubsub import messages
+from pubsub.batch import Origin
+from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
+from pubsub.gate import Gate
+from pubsub.io_thread import IoThread
+from pubsub.limits import MAX_PAYLOAD_BYTES, SAMPLE_OVERHEAD_BYTES
+from pubsub.messages import PublisherRecord
+from pubsub.mismatch import Mismatch
+from pubsub.profile import profile
+from pubsub.publishing import Publishing, Stream
+from pubsub.registration import PUBLISHER, Registration
+from pubsub.writer import Writer
+
+time_ns = time.time_ns
+CLOSE_FLUSH_S = 5.0
+
+MAX_FORMS = 10_000
+"""Topics of one publisher, counting each written form that is not normal."""
+
+
+class Publisher:
+    """Publishes samples on topics, straight to their subscribers. For one application thread.
+
+        with Publisher(via=["127.0.0.1:5000"], history=100) as publisher:
+            publisher.publish("flights.JFK", b"departed")
+
+    `via`: ring nodes. `history`: past samples of each topic kept for late joiners. `reliability`, `durability`: what is
+    offered (pubsub/profile.py). `host`, `port`, `advertise`: where subscribers reach this publisher. `block_s`: how
+    long `publish` waits for a slow reader. `trace`: a directory to leave traces in. `on_mismatch` is called, in the
+    I/O thread, for each subscriber that requests more than is offered.
+    """
+
+    def __init__(
+        self,
+        via: list[str],
+        history: int = 0,
+        reliability: str = "at_least_once",
+        durability: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: str | None = None,
+        cluster: str = "ringcast",
+        block_s: float = 30.0,
+        patience_s: float = 5.0,
+        trace: Path | str | None = None,
+        on_mismatch: Callable[[Mismatch], None] | None = None,
+    ) -> None:
+        self.offered = profile(reliability, history, durability)
+        if self.offered.durability == "persistent":
+            raise LocalProtocolError("a publisher without brokers cannot offer persistent durability: it ends with it")
+        self.block_s = block_s
+        self._streams: dict[str, Stream] = {}
+        self._closed = False
+        self._gate = Gate()
+        self._producer = random.Random().getrandbits(64) or 1
+        self.id = f"{self._producer:016x}"
+        self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace)
+        router, self.address = io.bind_router(host, port, advertise)
+        self._publishing = Publishing(io, router, self._producer, self._gate)
+        self._publishing.on_mismatch = on_mismatch
+        io.begin = self._publishing.start
+        io.work = self._publishing.work
+        io.finish = self._publishing.finish
+        io.on_failure = self._gate.open
+        io.start()
+
+    def publish(self, topic: str, payload: bytes) -> int:
+        """Publish one sample and return its sequence: 1, 2, ... for each topic.
+
+        Returns before the sample is sent. Blocks while the slowest at-least-once reader has no room, and raises
+        WindowFull after `block_s`. Raises TooLarge, InvalidName or Closed; whatever it raises, nothing was published.
+        """
+        stream = self._streams.get(topic) or self._open(topic)
+        size = len(payload)
+        weight = stream.weight + size + SAMPLE_OVERHEAD_BYTES
+        if type(payload) is not bytes or size > MAX_PAYLOAD_BYTES:
+            payload = _checked(payload)
+        if weight > stream.limit:
+            self._wait_for_room(stream, weight)
+        stream.weight = weight
+        stream.payloads.append(payload)
+        stream.times.append(time_ns() // 1000)
+        stream.sequence = sequence = stream.sequence + 1
+        if not stream.dirty:
+            stream.dirty = True
+            self._publishing.dirty.append(stream)
+            if self._io.idle:
+                self._io.wake()
+        return sequence
+
+    def advertise(self, topic: str) -> None:
+        """Register for a topic before its first sample. Raises NotRegistered when the ring does not answer."""
+        stream = self._streams.get(topic) or self._open(topic)
+        patience_s = self._io.ring.patience_s + 1.0
+        if not self._wait(lambda: stream.writer.registered, patience_s):
+            raise NotRegistered(_unregistered(stream))
+
+    def flush(self, timeout_s: float = 30.0) -> None:
+        """Wait until every sample has been received by every matched at-least-once reader.
+
+        That includes the subscribers that were registered before this publisher, for as long as they are awaited.
+        Raises NotDelivered, which names who lacks what.
+        """
+        streams = list(dict.fromkeys(self._streams.values()))
+        if self._wait(
+            lambda: all(stream.delivered >= stream.sequence and stream.settled for stream in streams), timeout_s
+        ):
+            return
+        raise NotDelivered(
+            f"not delivered within {timeout_s:.1f} s: "
+            + "; ".join(filter(None, (self._lacking(stream) for stream in streams)))
+        )
+
+    def wait_for_readers(self, topic: str, count: int, timeout_s: float) -> None:
+        """Wait until `count` readers of a topic are connected. Raises NotDelivered."""
+        stream = self._streams.get(topic) or self._open(topic)
+        if not self._wait(lambda: stream.readers >= count, timeout_s):
+            raise NotDelivered(f"{stream.readers} of {count} readers of {topic!r} connected within {timeout_s:.1f} s")
+
+    def readers(self, topic: str) -> int:
+        """How many readers of a topic are connected."""
+        stream = self._streams.get(topic)
+        return stream.readers if stream else 0
+
+    @property
+    def mismatches(self) -> list[Mismatch]:
+        """The subscribers that requested more than is offered."""
+        return list(self._publishing.mismatches)
+
+    def close(self, flush_s: float = CLOSE_FLUSH_S) -> None:
+        """Flush for at most `flush_s`, take the entries off the ring, and end. Raises NotDelivered, once closed."""
+        if self._closed:
+            return
+        try:
+            if flush_s > 0:
+                self.flush(flush_s)
+        finally:
+            self._closed = True
+            self._streams.clear()
+            self._io.stop()
+
+    def __enter__(self) -> Publisher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(CLOSE_FLUSH_S if kind is None else 0.0)
+
+    def _open(self, topic: str) -> Stream:
+        """The stream of a topic, by whatever form of its name."""
+        if self._closed:
+            raise Closed("this publisher is closed")
+        name = normalise(topic)
+        stream = self._streams.get(name)
+        if stream is None:
+            value = messages.encode(PublisherRecord(self.address, self.offered))
+            registration = Registration(name, PUBLISHER + self.id, value)
+            origin = Origin(name, self._io.ring.space.key(name), self._producer)
+            stream = Stream(origin, Writer(name, self.offered), registration)
+            self._streams[name] = stream
+            opened = stream
+            self._io.post(lambda: self._publishing.open(opened))
+        if topic != name and len(self._streams) < MAX_FORMS:
+            self._streams[topic] = stream
+        return stream
+
+    def _wait_for_room(self, stream: Stream, weight: int) -> None:
+        if self._wait(lambda: weight <= stream.limit, self.block_s):
+            return
+        if not stream.writer.registered:
+            raise WindowFull(_unregistered(stream))
+        raise WindowFull(
+            f"sample {stream.sequence + 1} of {stream.topic!r} was not published within {self.block_s:.1f} s: "
+            f"{self._lacking(stream) or 'its readers have no room'}"
+        )
+
+    def _lacking(self, stream: Stream) -> str:
+        """Who lacks samples of a topic, as the I/O thread sees it."""
+        if not stream.writer.registered:
+            return _unregistered(stream)
+        told: list[list[str]] = []
+        self._io.post(lambda: told.append(stream.writer.behind(stream.sequence)))
+        self._wait(lambda: bool(told), 1.0)
+        behind = ", ".join(told[0][:5]) if told else ""
+        return f"of the {stream.sequence} samples of {stream.topic!r}, {behind}" if behind else ""
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Sleep until a condition holds that the I/O thread brings about."""
+        deadline = time.monotonic() + timeout_s
+        gate = self._gate
+        while True:
+            gate.prepare()
+            if condition():
+                return True
+            self._io.check()
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            if self._io.idle:
+                self._io.wake()
+            gate.wait(left_s)
+
+
+def _checked(payload: bytes) -> bytes:
+    """A payload as bytes of its own. Raises TooLarge, or TypeError for what has no bytes."""
+    if isinstance(payload, str):
+        raise TypeError("a payload is bytes; encode the string first")
+    payload = bytes(memoryview(payload))
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        raise TooLarge(f"a payload of {len(payload)} bytes was refused: at most {MAX_PAYLOAD_BYTES} bytes are allowed")
+    return payload
+
+
+def _unregistered(stream: Stream) -> str:
+    why = stream.registration.error or "no answer yet"
+    return f"topic {stream.topic!r} is not registered on the ring: {why}"

@@ -1,0 +1,110 @@
+"""One publisher's samples of one topic at a subscriber: what comes next, what is missing, what was lost.
+
+Pure: the driver feeds in messages, batches and the time, and sends what comes back.
+"""
+
+from __future__ import annotations
+
+from pubsub.batch import Batch
+from pubsub.messages import Ack, Subscribe
+from pubsub.profile import Profile
+
+SILENT_FOR_S = 1.6
+"""A publisher that has not been heard for this long is asked again; it says something every half second."""
+
+ACK_EVERY_S = 1.0
+"""A reader says how far it is at least this often, so that the publisher knows it alive."""
+
+
+class Reader:
+    """The subscriber's side of one stream.
+
+    `next` is the sequence that is expected next, None until the publisher has said where the stream begins. `taken` is
+    what the application has taken; the application's thread writes it.
+    """
+
+    def __init__(self, stream: int, topic: str, publisher: int, name: str, requested: Profile, now: float) -> None:
+        self.stream = stream
+        self.topic = topic
+        self.publisher = publisher
+        self.name = name
+        self.requested = requested
+        self.next: int | None = None
+        self.taken = 0
+        self.queued = 0
+        self.lost = 0
+        self.refused = False
+        self.gap = False
+        self.heard_at: float | None = None
+        self.asked_at = now
+        self._asking = True
+        self._next_at_heartbeat: int | None = None
+        self._said = (0, 0)
+        self._said_at = now
+
+    def subscribe(self, now: float) -> Subscribe:
+        """Ask for everything from the next sample on."""
+        self.asked_at = now
+        self._asking = True
+        self.gap = False
+        after = None if self.next is None else self.next - 1
+        return Subscribe(self.stream, self.topic, self.publisher, self.name, self.requested, after)
+
+    def on_subscribed(self, after: int, now: float) -> None:
+        """The publisher said where the stream goes on."""
+        self.heard_at = now
+        self._asking = False
+        if self.next is None:
+            self.next = after + 1
+            self.taken = self.queued = after
+        elif after + 1 > self.next:
+            self.lost += after + 1 - self.next
+            self.next = after + 1
+
+    def on_batch(self, batch: Batch, now: float) -> int | None:
+        """A batch came; returns how many of its samples are to be skipped, or None when all are.
+
+        After a gap a best-effort reader goes on, and counts what it lost; any other sets `gap`, and is to `subscribe`.
+        """
+        self.heard_at = now
+        expected = self.next
+        if expected is None or batch.last < expected:
+            return None
+        if batch.first > expected:
+            if self.requested.reliability == "at_least_once":
+                self.gap = not self._asking
+                return None
+            self.lost += batch.first - expected
+            expected = batch.first
+        self.next = batch.last + 1
+        self.queued = batch.last
+        return expected - batch.first
+
+    def on_heartbeat(self, last: int, now: float) -> Subscribe | None:
+        """The publisher's newest sample is `last`; ask again if two heartbeats in a row found the same one missing."""
+        self.heard_at = now
+        missing = self.next is not None and last >= self.next and self.taken >= self.queued
+        stuck = missing and self._next_at_heartbeat == self.next
+        self._next_at_heartbeat = self.next if missing else None
+        return self.subscribe(now) if stuck and not self._asking else None
+
+    def tick(self, now: float) -> Subscribe | None:
+        """Ask again when the publisher is silent, or has not answered."""
+        heard = self.heard_at if self.heard_at is not None else self.asked_at
+        quiet_since = max(heard, self.asked_at)
+        return self.subscribe(now) if now - quiet_since > SILENT_FOR_S and not self.refused else None
+
+    def silent_s(self, now: float) -> float:
+        """Seconds since the publisher was last heard, infinite when never."""
+        return float("inf") if self.heard_at is None else now - self.heard_at
+
+    def ack(self, now: float) -> Ack | None:
+        """How far the reader is, when that is news or has not been said for a while."""
+        if self.next is None:
+            return None
+        state = (self.next - 1, self.taken)
+        if state == self._said and now - self._said_at < ACK_EVERY_S:
+            return None
+        self._said = state
+        self._said_at = now
+        return Ack(self.stream, *state)

@@ -1,0 +1,105 @@
+"""Keeping the entries of publishers and subscribers alive on the ring, and hearing of each other through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chord.asking import Ring
+from chord.effects import Operation, sleep
+from chord.errors import RingcastError
+from chord.messages import Entry
+from pubsub.directory import directory_of, entry_of
+
+LEASE_S = 10.0
+REFRESH_S = LEASE_S / 3
+POLL_S = 2.0
+RETRY_S = 0.3
+WITHDRAW_STEPS = 200
+WITHDRAW_STEP_S = 0.01
+
+PUBLISHER = "pub/"
+SUBSCRIBER = "sub/"
+
+
+@dataclass
+class Registration:
+    """One entry that is kept alive for as long as it is not closed."""
+
+    topic: str
+    entry: str
+    value: bytes
+    notify: str = ""
+    registered: bool = False
+    closed: bool = False
+    busy: bool = False
+    error: RingcastError | None = None
+
+
+Found = Callable[[list[Entry]], None]
+
+
+def keep_publisher(ring: Ring, registration: Registration, first: Found) -> Operation[None]:
+    """Keep a publisher registered, also in the directory; `first` gets the record as it was right after the first put.
+
+    Put first, read then: a subscriber that registers meanwhile is in the record, or finds the publisher in it.
+    """
+    while not registration.closed:
+        try:
+            yield from _put(ring, registration)
+            if not registration.registered:
+                entries = yield from ring.get(registration.topic)
+                registration.registered = True
+                first(entries)
+            topic = registration.topic
+            yield from ring.put(directory_of(topic, ring.space), entry_of(topic), b"", LEASE_S)
+            registration.error = None
+        except RingcastError as error:
+            registration.error = error
+            yield from sleep(RETRY_S)
+        else:
+            yield from sleep(REFRESH_S)
+
+
+def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Operation[None]:
+    """Keep a subscriber registered; `found` gets the record now and every two seconds, if a change went missing."""
+    since_put_s = REFRESH_S
+    while not registration.closed:
+        try:
+            if since_put_s >= REFRESH_S:
+                yield from _put(ring, registration)
+                since_put_s = 0.0
+            entries = yield from ring.get(registration.topic)
+            registration.registered = True
+            registration.error = None
+            if not registration.closed:
+                found(entries)
+        except RingcastError as error:
+            registration.error = error
+            since_put_s = REFRESH_S
+            yield from sleep(RETRY_S)
+        else:
+            yield from sleep(POLL_S)
+            since_put_s += POLL_S
+
+
+def withdraw(ring: Ring, registration: Registration) -> Operation[None]:
+    """Take an entry off the ring, after a put of it that is under way."""
+    registration.closed = True
+    for _ in range(WITHDRAW_STEPS):
+        if not registration.busy:
+            break
+        yield from sleep(WITHDRAW_STEP_S)
+    yield from ring.delete(registration.topic, registration.entry)
+
+
+def _put(ring: Ring, registration: Registration) -> Operation[None]:
+    registration.busy = True
+    try:
+        yield from ring.put(
+            registration.topic, registration.entry, registration.value, LEASE_S, notify=registration.notify
+        )
+    except RingcastError:
+        registration.busy = False
+        raise
+    registration.busy = False

@@ -1,0 +1,193 @@
+"""Subscriber: what an application receives samples with."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+from chord.errors import LocalProtocolError
+from chord.names import normalise
+from pubsub.errors import Closed, NotRegistered
+from pubsub.gate import Gate
+from pubsub.io_thread import IoThread
+from pubsub.limits import WINDOW_BYTES
+from pubsub.mismatch import Mismatch
+from pubsub.profile import profile
+from pubsub.sample import Sample
+from pubsub.subscribing import Arrived, Subscribing
+
+
+class Subscriber:
+    """Receives the samples of some topics from every publisher of them. For one application thread.
+
+        with Subscriber(["flights.JFK"], via=["127.0.0.1:5000"], history=10) as subscriber:
+            for sample in subscriber:
+                print(sample.payload)
+
+    `via`: ring nodes. `history`: past samples to get from each publisher, which must offer as many. `reliability`,
+    `durability`: what is requested (pubsub/profile.py). `host`, `port`, `advertise`: where the ring reaches this
+    subscriber with news. `on_sample` is called for each sample, in a thread of its own, instead of iterating.
+    `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested. `trace`: a
+    directory to leave traces in.
+
+    Once it is made it is registered: it gets the first sample of every publisher that comes later. Raises
+    NotRegistered when the ring does not answer within `patience_s`.
+    """
+
+    def __init__(
+        self,
+        topics: list[str],
+        via: list[str],
+        history: int = 0,
+        reliability: str = "at_least_once",
+        durability: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: str | None = None,
+        cluster: str = "ringcast",
+        patience_s: float = 5.0,
+        trace: Path | str | None = None,
+        on_sample: Callable[[Sample], object] | None = None,
+        on_mismatch: Callable[[Mismatch], None] | None = None,
+    ) -> None:
+        names = list(dict.fromkeys(normalise(topic) for topic in topics))
+        if not names:
+            raise LocalProtocolError("a subscriber needs at least one topic")
+        self.requested = profile(reliability, history, durability)
+        self.id = f"{random.Random().getrandbits(64):016x}"
+        self._gate = Gate()
+        self._closed = False
+        self._current: Iterator[Sample] = iter(())
+        self._arrived: Arrived | None = None
+        self._untold = 0
+        self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
+        router, self.address = io.bind_router(host, port, advertise)
+        io.kernel.address = self.address
+        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, self._gate)
+        self._subscribing.on_mismatch = on_mismatch
+        self._queue = self._subscribing.queue
+        io.changed = self._subscribing.on_changed
+        io.begin = self._subscribing.start
+        io.work = self._subscribing.work
+        io.finish = self._subscribing.finish
+        io.on_failure = self._gate.open
+        io.start(router)
+        try:
+            self._wait_until_registered(patience_s + 1.0)
+        except BaseException:
+            self.close()
+            raise
+        self._caller = threading.Thread(target=self._call, args=(on_sample,), daemon=True) if on_sample else None
+        if self._caller is not None:
+            self._caller.start()
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Every sample from now on; ends when the subscriber is closed by another thread."""
+        while True:
+            yield from self._current
+            try:
+                if not self._advance(-1.0):
+                    return
+            except Closed:
+                return
+
+    def receive(self, timeout_s: float = -1.0) -> Sample | None:
+        """The next sample, or None when none came within the time (negative: wait for ever)."""
+        while True:
+            for sample in self._current:
+                return sample
+            if not self._advance(timeout_s):
+                return None
+
+    def receive_batch(self, timeout_s: float = -1.0) -> list[Sample]:
+        """The next samples that are there already, one or more of one topic and publisher; empty after the time."""
+        while True:
+            samples = list(self._current)
+            if samples or not self._advance(timeout_s):
+                return samples
+
+    @property
+    def lost(self) -> int:
+        """Samples known to be missed: dropped for a best-effort reader, or no longer kept when they were asked for."""
+        return self._subscribing.lost
+
+    @property
+    def mismatches(self) -> list[Mismatch]:
+        """The publishers that offer less than is requested."""
+        return list(self._subscribing.mismatches)
+
+    def close(self) -> None:
+        """Tell the publishers, take the entries off the ring, and end. What was not received is dropped."""
+        if self._closed:
+            return
+        self._closed = True
+        self._gate.open()
+        self._io.stop()
+
+    def __enter__(self) -> Subscriber:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _call(self, on_sample: Callable[[Sample], object]) -> None:
+        for sample in self:
+            on_sample(sample)
+
+    def _advance(self, timeout_s: float) -> bool:
+        """Take the next batch off the queue, waiting for it; False when none came within the time."""
+        self._let_go()
+        queue = self._queue
+        if not queue:
+            deadline = time.monotonic() + timeout_s
+            gate = self._gate
+            while True:
+                gate.prepare()
+                if queue:
+                    break
+                self._io.check()
+                if self._closed:
+                    raise Closed("this subscriber is closed")
+                left_s = deadline - time.monotonic() if timeout_s >= 0 else -1.0
+                if timeout_s >= 0 and left_s <= 0:
+                    return False
+                gate.wait(left_s)
+        self._arrived = arrived = queue.popleft()
+        self._current = arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip)
+        return True
+
+    def _let_go(self) -> None:
+        """The application has taken the whole of the batch that it had."""
+        arrived = self._arrived
+        if arrived is None:
+            return
+        self._arrived = None
+        arrived.reader.taken = arrived.batch.last
+        if self._io.spool is not None:
+            self._subscribing.taken.append(arrived)
+        self._untold += arrived.weight
+        if self._untold >= WINDOW_BYTES // 4:
+            self._untold = 0
+            if self._io.idle:
+                self._io.wake()
+
+    def _wait_until_registered(self, patience_s: float) -> None:
+        registrations = self._subscribing.registrations.values()
+        deadline = time.monotonic() + patience_s
+        while True:
+            self._gate.prepare()
+            missing = [registration for registration in registrations if not registration.registered]
+            if not missing:
+                return
+            self._io.check()
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                why = missing[0].error or "no answer yet"
+                raise NotRegistered(f"topic {missing[0].topic!r} is not registered on the ring: {why}")
+            self._gate.wait(left_s)

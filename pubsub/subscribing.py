@@ -1,0 +1,318 @@
+"""The I/O side of a subscriber: finds publishers, connects to them, and queues what they send."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from chord.effects import Operation
+from chord.errors import LocalProtocolError, RemoteProtocolError
+from chord.messages import Entry
+from chord.sockets import Socket, endpoint, make_socket
+from pubsub import messages
+from pubsub.batch import MAGIC, Batch
+from pubsub.gate import Gate
+from pubsub.io_thread import IoThread
+from pubsub.limits import SAMPLE_OVERHEAD_BYTES
+from pubsub.messages import FromSubscriber, Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
+from pubsub.mismatch import Mismatch
+from pubsub.profile import Profile
+from pubsub.reader import Reader
+from pubsub.registration import PUBLISHER, Registration, keep_subscriber, withdraw
+from pubsub.trace import DeliveryTrace
+
+TICK_S = 0.25
+UNLISTED_FOR_S = 3.0
+"""A publisher that the ring does not name any more is kept for as long as it was heard within this time."""
+
+MESSAGES_AT_ONCE = 64
+LEFT_OFF_KEPT = 4_096
+
+
+class Arrived:
+    """A batch that waits for the application. `skip`: its first samples were had before."""
+
+    __slots__ = ("batch", "publisher", "reader", "received_us", "skip", "weight")
+
+    def __init__(self, reader: Reader, batch: Batch, skip: int, received_us: int) -> None:
+        self.reader = reader
+        self.batch = batch
+        self.skip = skip
+        self.received_us = received_us
+        self.publisher = f"{reader.publisher:016x}"
+        self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
+
+
+class Connection:
+    """The socket to one publisher, and what is read over it."""
+
+    __slots__ = ("address", "by_stream", "by_topic", "socket", "touched")
+
+    def __init__(self, address: str, socket: Socket) -> None:
+        self.address = address
+        self.socket = socket
+        self.by_stream: dict[int, Reader] = {}
+        self.by_topic: dict[tuple[str, int], Reader] = {}
+        self.touched = False
+
+    def say(self, message: FromSubscriber) -> None:
+        """Send a message; while the connection is down it waits, or is lost, and is said again by the clock."""
+        try:
+            self.socket.send(messages.encode(message), zmq.NOBLOCK)
+        except zmq.Again:
+            return
+
+
+class Subscribing:
+    """Reads topics from every publisher that the ring names. Everything here runs in the I/O thread."""
+
+    def __init__(
+        self, io: IoThread, name: str, requested: Profile, topics: list[str], address: str, gate: Gate
+    ) -> None:
+        self.queue: deque[Arrived] = deque()
+        self.taken: deque[Arrived] = deque()
+        self.mismatches: list[Mismatch] = []
+        self.on_mismatch: Callable[[Mismatch], None] | None = None
+        self.lost = 0
+        self.bad_frames = 0
+        value = messages.encode(messages.SubscriberRecord(requested))
+        self.registrations = {topic: Registration(topic, f"sub/{name}", value, notify=address) for topic in topics}
+        self._io = io
+        self._name = name
+        self._requested = requested
+        self._gate = gate
+        self._connections: dict[str, Connection] = {}
+        self._readers: dict[tuple[str, int], tuple[Reader, Connection]] = {}
+        self._unlisted: set[tuple[str, int]] = set()
+        self._left_off: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
+        self._next_stream = 1
+        self._tick_at = 0.0
+
+    # Finding publishers --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Register for every topic."""
+        for topic, registration in self.registrations.items():
+            self._io.driver.start(keep_subscriber(self._io.ring, registration, self._finder(topic)))
+
+    def _finder(self, topic: str) -> Callable[[list[Entry]], None]:
+        return lambda entries: self._on_record(topic, entries)
+
+    def on_changed(self, entry: Entry) -> None:
+        """The ring says that an entry of a record changed."""
+        if entry.name not in self.registrations or not entry.entry.startswith(PUBLISHER):
+            return
+        publisher = _publisher(entry)
+        if publisher is None:
+            return
+        if entry.deleted:
+            if (entry.name, publisher) in self._readers:
+                self._unlisted.add((entry.name, publisher))
+        else:
+            self._found(entry, publisher)
+
+    def _on_record(self, topic: str, entries: list[Entry]) -> None:
+        listed = set()
+        for entry in entries:
+            publisher = _publisher(entry)
+            if publisher is not None:
+                listed.add(publisher)
+                self._found(entry, publisher)
+        self._unlisted.update(key for key in self._readers if key[0] == topic and key[1] not in listed)
+        self._gate.open()
+
+    def _found(self, entry: Entry, publisher: int) -> None:
+        record = messages.publisher_record(entry.value)
+        key = (entry.name, publisher)
+        if record is None or record.mode != "direct":
+            return
+        self._unlisted.discard(key)
+        if key in self._readers:
+            return
+        try:
+            connection = self._connections.get(record.address) or self._connect(record.address)
+        except (LocalProtocolError, zmq.ZMQError):
+            return  # an address that cannot be connected to: its publisher is as good as absent
+        now = time.monotonic()
+        reader = Reader(self._next_stream, entry.name, publisher, self._name, self._requested, now)
+        self._next_stream += 1
+        if key in self._left_off:
+            reader.next, reader.taken = self._left_off.pop(key)
+            reader.queued = reader.taken
+        self._readers[key] = (reader, connection)
+        connection.by_stream[reader.stream] = reader
+        connection.by_topic[key] = reader
+        connection.say(reader.subscribe(now))
+
+    def _connect(self, address: str) -> Connection:
+        target = endpoint(address)
+        socket = make_socket(self._io.context, zmq.DEALER)
+        # What is said before the connection is made waits for it.
+        socket.setsockopt(zmq.IMMEDIATE, 0)
+        try:
+            socket.connect(target)
+        except zmq.ZMQError:
+            socket.close(linger=0)
+            raise
+        connection = Connection(address, socket)
+        self._connections[address] = connection
+        self._io.driver.watch(socket, lambda: self._on_readable(connection))
+        return connection
+
+    # What publishers send ------------------------------------------------------------------------------------------
+
+    def _on_readable(self, connection: Connection) -> None:
+        receive = connection.socket.recv
+        connection.touched = True
+        for _ in range(MESSAGES_AT_ONCE):
+            try:
+                frame = receive(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            try:
+                if frame and frame[0] == MAGIC:
+                    self._on_batch(connection, Batch(frame))
+                else:
+                    self._on_message(connection, messages.from_publisher(frame))
+            except RemoteProtocolError:
+                self.bad_frames += 1  # what it may have held is missed, and asked for again
+
+    def _on_batch(self, connection: Connection, batch: Batch) -> None:
+        reader = connection.by_topic.get((batch.origin.topic, batch.origin.producer))
+        if reader is None:
+            return
+        now = time.monotonic()
+        lost = reader.lost
+        skip = reader.on_batch(batch, now)
+        self.lost += reader.lost - lost
+        if skip is not None:
+            self.queue.append(Arrived(reader, batch, skip, time.time_ns() // 1000))
+            self._gate.open()
+        elif reader.gap:
+            connection.say(reader.subscribe(now))
+
+    def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
+        if isinstance(message, messages.Unreadable):
+            self.bad_frames += 1
+            return
+        reader = connection.by_stream.get(message.stream)
+        if reader is None:
+            if not isinstance(message, Gone):
+                connection.say(Unsubscribe(message.stream))
+            return
+        now = time.monotonic()
+        if isinstance(message, Heartbeat):
+            again = reader.on_heartbeat(message.last, now)
+            if again is not None:
+                connection.say(again)
+        elif isinstance(message, Subscribed):
+            lost = reader.lost
+            reader.on_subscribed(message.after, now)
+            self.lost += reader.lost - lost
+        elif isinstance(message, Incompatible):
+            reader.refused = True
+            publisher = f"{reader.publisher:016x}"
+            self._mismatch(Mismatch(reader.topic, publisher, message.policies, message.text))
+        else:
+            self._on_gone(connection, reader, now)
+
+    def _on_gone(self, connection: Connection, reader: Reader, now: float) -> None:
+        """The publisher closed, or dropped this reader while it was silent: ask once, and let it go if it stays so."""
+        reader.heard_at = None
+        key = (reader.topic, reader.publisher)
+        if now - reader.asked_at > TICK_S and key not in self._unlisted:
+            connection.say(reader.subscribe(now))
+
+    def _mismatch(self, mismatch: Mismatch) -> None:
+        if mismatch not in self.mismatches:
+            self.mismatches.append(mismatch)
+            if self.on_mismatch is not None:
+                self.on_mismatch(mismatch)
+            self._gate.open()
+
+    # Time ----------------------------------------------------------------------------------------------------------
+
+    def work(self, now: float) -> bool:
+        """Acknowledge what came and what was taken; look after publishers that fell silent."""
+        tick = now >= self._tick_at
+        if tick:
+            self._tick_at = now + TICK_S
+            self._tick(now)
+        for connection in self._connections.values():
+            connection.touched = False
+            for reader in connection.by_stream.values():
+                ack = reader.ack(now)
+                if ack is not None:
+                    connection.say(ack)
+        self._trace()
+        return False
+
+    def _tick(self, now: float) -> None:
+        for key, (reader, connection) in list(self._readers.items()):
+            if key in self._unlisted and (reader.refused or reader.silent_s(now) > UNLISTED_FOR_S):
+                self._drop(key, reader, connection)
+                continue
+            again = reader.tick(now)
+            if again is not None:
+                connection.say(again)
+        for address, connection in list(self._connections.items()):
+            if not connection.by_stream:
+                self._io.driver.unwatch(connection.socket)
+                connection.socket.close(linger=0)
+                del self._connections[address]
+
+    def _drop(self, key: tuple[str, int], reader: Reader, connection: Connection) -> None:
+        connection.say(Unsubscribe(reader.stream))
+        del self._readers[key]
+        del connection.by_stream[reader.stream]
+        connection.by_topic.pop(key, None)
+        self._unlisted.discard(key)
+        if reader.next is not None:
+            self._left_off[key] = (reader.next, reader.taken)
+            if len(self._left_off) > LEFT_OFF_KEPT:
+                self._left_off.popitem(last=False)
+
+    def finish(self) -> list[Operation[Any]]:
+        """Say good-bye to the publishers, and take the entries off the ring."""
+        for reader, connection in self._readers.values():
+            ack = reader.ack(time.monotonic())
+            if ack is not None:
+                connection.say(ack)
+            connection.say(Unsubscribe(reader.stream))
+        self._trace()
+        return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
+
+    def _trace(self) -> None:
+        spool = self._io.spool
+        taken = self.taken
+        while taken:
+            arrived = taken.popleft()
+            if spool is None:
+                continue
+            for sample in arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip):
+                spool.append(
+                    DeliveryTrace(
+                        topic=sample.topic,
+                        mode="direct",
+                        publisher=sample.publisher,
+                        subscriber=self._name,
+                        sequence=sample.sequence,
+                        published_us=sample.published_us,
+                        received_us=sample.received_us,
+                    )
+                )
+
+
+def _publisher(entry: Entry) -> int | None:
+    """The publisher that an entry is of, or None if it is of none."""
+    digits = entry.entry.removeprefix(PUBLISHER)
+    if digits == entry.entry or len(digits) != 16 or not digits.isascii() or not digits.isalnum():
+        return None
+    try:
+        return int(digits, 16)
+    except ValueError:
+        return None

@@ -1,0 +1,209 @@
+"""One topic at its publisher: its log, its readers, and what each of them is to be sent next.
+
+Pure: the driver feeds in messages, batches and the time, and sends what `due` hands out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
+from pubsub.log import Log, Logged
+from pubsub.messages import Ack, Subscribe
+from pubsub.profile import Profile
+
+EXPECTED_FOR_S = 2.0
+"""How long the samples are kept for a subscriber that was registered before the publisher and has not connected."""
+
+SILENT_FOR_S = 10.0
+"""A reader that has not been heard for this long is gone; it says something every second."""
+
+DETACHED_FOR_S = 3.0
+"""A reader whose connection broke is gone unless it comes back within this time."""
+
+
+class Reader:
+    """A reader as its publisher sees it: what it was sent, has received, and has taken."""
+
+    def __init__(self, name: str, route: bytes, stream: int, requested: Profile, now: float) -> None:
+        self.name = name
+        self.route = route
+        self.stream = stream
+        self.reliable = requested.reliability == "at_least_once"
+        self.number = 0
+        self.received = 0
+        self.received_weight = 0
+        self.skipped = 0
+        self.heard_at = now
+        self.detached_at: float | None = None
+        self._unreceived: deque[Logged] = deque()
+        self._untaken: deque[tuple[int, int]] = deque()
+        self._untaken_weight = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether its window takes another batch."""
+        return (
+            self.detached_at is None
+            and len(self._unreceived) < WINDOW_BATCHES
+            and (self._untaken_weight < WINDOW_BYTES or not self._untaken)
+        )
+
+    def rewind(self, log: Log, after: int) -> None:
+        """Begin again with the sample after `after`."""
+        self.number = log.number_of(after + 1)
+        self.received = after
+        at = self.number
+        self.received_weight = log[at].start_weight if log.base <= at < log.end else log.weight
+        self._unreceived.clear()
+        while self._untaken and self._untaken[-1][0] > after:
+            self._untaken_weight -= self._untaken.pop()[1]
+
+    def sent(self, batch: Logged) -> None:
+        """A batch went out to it."""
+        self.number += 1
+        self._unreceived.append(batch)
+        self._untaken.append((batch.last, batch.weight))
+        self._untaken_weight += batch.weight
+
+    def acknowledge(self, received: int, taken: int) -> None:
+        """It said how far it is."""
+        while self._unreceived and self._unreceived[0].last <= received:
+            batch = self._unreceived.popleft()
+            self.received = batch.last
+            self.received_weight = batch.end_weight
+        while self._untaken and self._untaken[0][0] <= taken:
+            self._untaken_weight -= self._untaken.popleft()[1]
+
+
+class Writer:
+    """The publisher's side of one topic.
+
+    Until `settle` names the subscribers that were there before the publisher, everything is kept: any of them is to get
+    the first sample.
+    """
+
+    def __init__(self, topic: str, offered: Profile) -> None:
+        self.topic = topic
+        self.offered = offered
+        self.log = Log()
+        self.readers: dict[str, Reader] = {}
+        self._expected: dict[str, float] | None = None
+
+    # Readers -------------------------------------------------------------------------------------------------------
+
+    def settle(self, registered: list[str], now: float) -> None:
+        """These subscribers were registered when the publisher was."""
+        if self._expected is None:
+            self._expected = {name: now + EXPECTED_FOR_S for name in registered if name not in self.readers}
+
+    @property
+    def settled(self) -> bool:
+        """Whether every subscriber that was there before the publisher has connected, or has had its time."""
+        return self._expected is not None and not self._expected
+
+    @property
+    def registered(self) -> bool:
+        """Whether `settle` was called."""
+        return self._expected is not None
+
+    def subscribe(self, route: bytes, message: Subscribe, now: float) -> tuple[Reader, int]:
+        """Take a matching reader in, or start it over; returns it, and the sequence after which its samples begin."""
+        expected = self._expected is None or self._expected.pop(message.reader, None) is not None
+        reader = self.readers.get(message.reader)
+        if reader is None or reader.route != route or reader.stream != message.stream:
+            reader = Reader(message.reader, route, message.stream, message.requested, now)
+            self.readers[message.reader] = reader
+        reader.heard_at = now
+        reader.detached_at = None
+        oldest = self.log.first_sequence - 1
+        newest = self.log.next_sequence - 1
+        if message.after is not None:
+            after = min(max(message.after, oldest), newest)
+        elif expected:
+            after = oldest
+        else:
+            after = max(oldest, newest - min(self.offered.history, message.requested.history))
+        reader.rewind(self.log, after)
+        return reader, after
+
+    def remove(self, name: str) -> None:
+        """A reader left."""
+        self.readers.pop(name, None)
+
+    def acknowledge(self, reader: Reader, message: Ack, now: float) -> None:
+        """A reader said how far it is."""
+        reader.heard_at = now
+        reader.acknowledge(message.received, message.taken)
+
+    def lapse(self, now: float) -> list[Reader]:
+        """Drop the readers that are gone, and stop waiting for those that did not come; returns the former."""
+        if self._expected:
+            self._expected = {name: until for name, until in self._expected.items() if until > now}
+        gone = [
+            reader
+            for reader in self.readers.values()
+            if now - reader.heard_at > SILENT_FOR_S
+            or (reader.detached_at is not None and now - reader.detached_at > DETACHED_FOR_S)
+        ]
+        for reader in gone:
+            del self.readers[reader.name]
+        return gone
+
+    # Samples -------------------------------------------------------------------------------------------------------
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether a batch would go out at once, or to nobody: else the next batch may as well fill."""
+        return not self.readers or any(reader.has_room for reader in self.readers.values())
+
+    def append(self, frame: bytes, count: int, weight: int) -> None:
+        """Add a batch of the next `count` samples to the log."""
+        self.log.append(frame, count, weight)
+
+    def due(self, reader: Reader) -> Iterator[Logged]:
+        """What a reader is to be sent now; call its `sent` for each batch that went out before asking for the next."""
+        if reader.number < self.log.base:
+            reader.skipped += 1
+            reader.number = self.log.base
+        while reader.has_room and reader.number < self.log.end:
+            yield self.log[reader.number]
+
+    def trim(self) -> None:
+        """Drop what neither the history nor a reader needs."""
+        if not self.settled:
+            return
+        keep_from = self.log.next_sequence - self.offered.history
+        for reader in self.readers.values():
+            if reader.reliable:
+                keep_from = min(keep_from, reader.received + 1)
+            elif reader.number < self.log.end:
+                unsent = self.log[max(reader.number, self.log.base)].first
+                kept = self.log.first_above(self.log.weight - BEST_EFFORT_BYTES)
+                keep_from = min(keep_from, max(unsent, kept))
+        self.log.trim(keep_from)
+
+    def limit(self) -> int:
+        """The weight up to which samples may be published."""
+        in_log = self.log.weight + PENDING_BYTES
+        if not self.settled:
+            return min(in_log, self.log.start_weight + BUFFER_BYTES)
+        reliable = [reader.received_weight for reader in self.readers.values() if reader.reliable]
+        return min(in_log, min(reliable) + BUFFER_BYTES) if reliable else in_log
+
+    @property
+    def delivered(self) -> int:
+        """The sequence up to which every at-least-once reader has everything; 0 while one is still awaited."""
+        if not self.settled:
+            return 0
+        newest = self.log.next_sequence - 1
+        return min((reader.received for reader in self.readers.values() if reader.reliable), default=newest)
+
+    def behind(self, sequence: int) -> list[str]:
+        """The at-least-once readers that lack some sample up to `sequence`, and what each has."""
+        return [
+            f"{reader.name} has {reader.received}"
+            for reader in self.readers.values()
+            if reader.reliable and reader.received < sequence
+        ] + [f"{name} has not connected" for name in self._expected or ()]
