@@ -6,21 +6,18 @@ import random
 from collections import OrderedDict
 
 from chord import maintenance, replication
-from chord.effects import Operation, call, sleep, spawn
+from chord.effects import Operation, call, cast, sleep, spawn
 from chord.errors import Busy, LookupFailed, NotMember, PeerUnreachable, Refused, RemoteProtocolError, RingcastError
 from chord.kernel import Kernel
 from chord.lookup import Walk, find_owner
 from chord.member import Member
-from chord.messages import Get, GetNeighbours, Neighbours, NextHop, Pointer, Put, ReplyBody, Request
+from chord.messages import Get, GetNeighbours, Meet, Neighbours, NextHop, Pointer, Put, ReplyBody, Request
 from chord.settings import Settings
 
 LOST_KEPT = 256
 LOST_FOR_S = 600.0
 JOIN_PAUSE_S = 0.1
 EXPIRE_S = 1.0
-DISAGREEMENTS = 2
-"""Probes in a row that must find another ring before a member moves to it."""
-
 WALK_AT_MOST = 100_000
 
 
@@ -30,7 +27,7 @@ class Host:
     def __init__(self, settings: Settings, address: str, vnodes: int, rng: random.Random) -> None:
         self.settings = settings
         self.kernel = Kernel(settings.cluster, address, rng, self.serve)
-        self._lost: OrderedDict[str, float] = OrderedDict()
+        self._lost: OrderedDict[Pointer, float] = OrderedDict()
         self._bootstrap: list[str] = []
         self.members: list[Member] = []
         self._by_id: dict[int, Member] = {}
@@ -173,11 +170,11 @@ class Host:
 
     # Healing -------------------------------------------------------------------------------------------------------
 
-    def _note_lost(self, address: str) -> None:
-        if address == self.kernel.address:
+    def _note_lost(self, peer: Pointer) -> None:
+        if peer.address == self.kernel.address:
             return
-        self._lost[address] = self.kernel.now
-        self._lost.move_to_end(address)
+        self._lost[peer] = self.kernel.now
+        self._lost.move_to_end(peer)
         if len(self._lost) > LOST_KEPT:
             self._lost.popitem(last=False)
 
@@ -186,40 +183,78 @@ class Host:
         pointers = [*member.state.successors, *member.fingers]
         if member.state.predecessor is not None:
             pointers.append(member.state.predecessor)
-        addresses = dict.fromkeys([p.address for p in pointers] + [*self._lost] + self._bootstrap)
+        addresses = dict.fromkeys([p.address for p in (*pointers, *self._lost)] + self._bootstrap)
         addresses.pop(self.kernel.address, None)
         return [contact(address) for address in addresses]
 
     def _heal_for_ever(self) -> Operation[None]:
-        """Probe peers that were lost, and move to their ring when it is another one whose first member is lower."""
-        disagreements = 0
+        """Look for another ring behind peers that were lost. The one whose first member is higher moves to the other.
+
+        A ring that is changing may look like two, so another ring has to be seen twice, through the same peer and with
+        the same first members.
+        """
+        suspected: tuple[Member, Pointer] | None = None
+        seen: tuple[Pointer, Pointer] | None = None
         while not all(member.leaving for member in self.members):
             yield from sleep(self.settings.heal_s * self.kernel.rng.uniform(0.5, 1.0))
             self._forget_long_lost()
-            candidates = [*self._lost, *self._bootstrap]
-            if not candidates:
+            member, other = suspected or self._whom_to_probe()
+            suspected = None
+            if other is None or not member.active:
                 continue
-            other = contact(self.kernel.rng.choice(candidates))
             try:
-                theirs = yield from self._first_member([other])
-                ours = yield from self._first_member([self.members[0].me])
+                firsts = yield from self._two_rings(member, other)
             except RingcastError:
-                disagreements = 0
                 continue
-            if ours.id == theirs.id:
-                self._lost.pop(other.address, None)
-            disagreements = disagreements + 1 if theirs.id < ours.id else 0
-            if disagreements >= DISAGREEMENTS:
-                disagreements = 0
-                for member in self.members:
-                    yield from self._rejoin(member, [other, theirs])
+            if firsts is None:
+                continue
+            if firsts != seen:
+                suspected = member, other
+                seen = firsts
+                continue
+            seen = None
+            ours, theirs = firsts
+            if ours.id < theirs.id:
+                yield from cast(theirs, Meet(member.me))
+            else:
+                yield from self._move(ours, [other, theirs])
+
+    def _whom_to_probe(self) -> tuple[Member, Pointer | None]:
+        """A member, one that is alone more often, and a peer that it might be split from."""
+        rng = self.kernel.rng
+        alone = [member for member in self.members if member.state.alone]
+        member = rng.choice(alone if alone and rng.random() < 0.5 else self.members)
+        candidates = [*self._lost, *(contact(address) for address in self._bootstrap)]
+        if member is not self.members[0]:
+            candidates.append(self.members[0].me)
+        return member, rng.choice(candidates) if candidates else None
+
+    def _two_rings(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
+        """The first members of the ring of `member` and of that of `other`, or None if that is one ring."""
+        theirs = yield from self._first_member([other])
+        ours = yield from self._first_member([member.me])
+        if ours.id == theirs.id:
+            self._lost.pop(other, None)
+            return None
+        found = yield from find_owner(self.kernel, self.settings.space, [other], Walk(ours.id))
+        return None if found == ours else (ours, theirs)
+
+    def _move(self, ours: Pointer, contacts: list[Pointer]) -> Operation[None]:
+        """Have every member of this process that is in the ring of `ours` join another ring, one by one."""
+        for member in self.members:
+            try:
+                first = yield from self._first_member([member.me])
+            except RingcastError:
+                first = ours
+            if first == ours:
+                yield from self._rejoin(member, contacts)
 
     def _forget_long_lost(self) -> None:
         while self._lost:
-            address, when = next(iter(self._lost.items()))
+            peer, when = next(iter(self._lost.items()))
             if self.kernel.now - when < LOST_FOR_S:
                 return
-            del self._lost[address]
+            del self._lost[peer]
 
     def _first_member(self, via: list[Pointer]) -> Operation[Pointer]:
         """The owner of key 0: what two parts of a split ring differ in."""
@@ -228,7 +263,7 @@ class Host:
     def _rejoin(self, member: Member, contacts: list[Pointer]) -> Operation[None]:
         """Become a new member under the same identifier: pointers dropped, records kept. Alone when nobody answers."""
         for pointer in self._known(member):
-            self._note_lost(pointer.address)
+            self._note_lost(pointer)
         member.event("rejoining")
         member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
         try:

@@ -21,6 +21,7 @@ from chord.messages import (
     GetNeighbours,
     Hop,
     Leave,
+    Meet,
     Neighbours,
     NextHop,
     Noted,
@@ -52,7 +53,7 @@ Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody]"]
 class Member:
     """A member of the ring, or one that is joining it (`active` is False until then)."""
 
-    def __init__(self, kernel: Kernel, settings: Settings, me: Pointer, lost: Callable[[str], None]) -> None:
+    def __init__(self, kernel: Kernel, settings: Settings, me: Pointer, lost: Callable[[Pointer], None]) -> None:
         self.kernel = kernel
         self.settings = settings
         self.me = me
@@ -74,6 +75,7 @@ class Member:
             GetNeighbours: self._get_neighbours,
             Notify: self._notify,
             Nudge: self._nudge,
+            Meet: self._meet,
             Leave: self._leave,
             CompareArc: self._compare_arc,
             FetchArc: self._fetch_arc,
@@ -118,7 +120,7 @@ class Member:
         self.state = ring_state.dropped(self._state, dead)
         if self.fingers.drop(dead):
             self._routes = None
-        self._lost(dead.address)
+        self._lost(Pointer(0, dead.address, 0))  # whoever runs there next
         self.event("dropped", str(dead))
 
     def fill_finger(self, index: int, owner: Pointer) -> None:
@@ -221,6 +223,10 @@ class Member:
 
     def _nudge(self, _request: Nudge) -> Noted:
         self.start_stabilizing()
+        return Noted()
+
+    def _meet(self, request: Meet) -> Noted:
+        self._lost(request.sender)
         return Noted()
 
     def _leave(self, request: Leave) -> Noted:

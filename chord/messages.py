@@ -172,6 +172,14 @@ class Nudge(Struct, tag_field="type", frozen=True):
     reply: ClassVar[type] = Noted
 
 
+class Meet(Struct, tag_field="type", frozen=True):
+    """Cast: the sender belongs to another ring of this cluster, which the receiver may not know of."""
+
+    reply: ClassVar[type] = Noted
+
+    sender: Pointer
+
+
 class Leave(Struct, tag_field="type", frozen=True):
     """The sender leaves the ring, and has handed its records over."""
 
@@ -253,6 +261,7 @@ RequestBody = (
     | GetNeighbours
     | Notify
     | Nudge
+    | Meet
     | Leave
     | Put
     | Get
