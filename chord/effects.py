@@ -7,8 +7,9 @@ which would do nothing (the architecture test catches that). The rules that keep
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from chord.errors import PeerUnreachable, RingcastError
 from chord.messages import Pointer, ReplyBody, RequestBody
@@ -16,8 +17,7 @@ from chord.messages import Pointer, ReplyBody, RequestBody
 R = TypeVar("R")
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """Send a request and resume with the body of its reply, or with an exception.
 
     `timeout_s` None lets the kernel choose from the round trips measured to that address; `attempt` doubles it.
@@ -29,30 +29,26 @@ class Call:
     attempt: int = 0
 
 
-@dataclass(slots=True)
-class Cast:
+class Cast(msgspec.Struct):
     """Send a request to a member, or to a process by its address, that is not answered; resume at once."""
 
     to: Pointer | str
     request: RequestBody
 
 
-@dataclass(slots=True)
-class Sleep:
+class Sleep(msgspec.Struct):
     """Resume after so many seconds."""
 
     seconds: float
 
 
-@dataclass(slots=True)
-class Gather:
+class Gather(msgspec.Struct):
     """Run operations side by side; resume with a list of their results or RingcastErrors, in order."""
 
     operations: list[Operation[Any]]
 
 
-@dataclass(slots=True)
-class Spawn:
+class Spawn(msgspec.Struct):
     """Start an operation that goes on by itself; resume at once. Its RingcastErrors are dropped."""
 
     operation: Operation[Any]

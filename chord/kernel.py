@@ -10,7 +10,6 @@ import heapq
 import random
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,29 +19,26 @@ from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import Failure, Pointer, Reply, ReplyBody, Request, RequestBody
-from chord.round_trips import RoundTrips
+from chord.round_trips import Peer, RoundTrips
 
 LATE_CALLS_KEPT = 1_024
 
 
-@dataclass(slots=True)
-class Send:
+class Send(msgspec.Struct):
     """To be sent to the process at an address."""
 
     address: str
     message: Request
 
 
-@dataclass(slots=True)
-class Respond:
+class Respond(msgspec.Struct):
     """To be sent back along the route that a request came by."""
 
     route: Any
     message: Reply
 
 
-@dataclass(slots=True)
-class Emit:
+class Emit(msgspec.Struct):
     """A trace row to be kept."""
 
     row: msgspec.Struct
@@ -63,17 +59,15 @@ class _Running:
         self.then = then
 
 
-class _Waiting:
+class _Waiting(msgspec.Struct):
     """A call whose reply has not come."""
 
-    __slots__ = ("address", "expected", "running", "sent_at", "timeout_s")
-
-    def __init__(self, running: _Running, address: str, expected: type, sent_at: float, timeout_s: float) -> None:
-        self.running = running
-        self.address = address
-        self.expected = expected
-        self.sent_at = sent_at
-        self.timeout_s = timeout_s
+    running: _Running
+    address: str
+    peer: Peer
+    expected: type
+    sent_at: float
+    timeout_s: float
 
 
 def _nobody(_request: Request) -> ReplyBody:
@@ -97,7 +91,7 @@ class Kernel:
         self.round_trips = RoundTrips()
         self._outputs: list[Output] = []
         self._calls: dict[int, _Waiting] = {}
-        self._late: OrderedDict[int, tuple[str, float]] = OrderedDict()
+        self._late: OrderedDict[int, tuple[Peer, float]] = OrderedDict()
         self._next_call = rng.getrandbits(32) + 1
         self._timers: list[tuple[float, int, int | _Running]] = []
         self._sequence = 0
@@ -195,9 +189,9 @@ class Kernel:
         if waiting is None:
             late = self._late.pop(reply.call, None)
             if late is not None:
-                self.round_trips.observe(late[0], self.now - late[1])
+                late[0].observe(self.now - late[1])
             return
-        self.round_trips.observe(waiting.address, self.now - waiting.sent_at)
+        waiting.peer.observe(self.now - waiting.sent_at)
         body = reply.body
         if type(body) is waiting.expected:
             self._ready.append((waiting.running, body, None))
@@ -215,10 +209,10 @@ class Kernel:
             )
 
     def _timed_out(self, call: int, waiting: _Waiting) -> None:
-        self._late[call] = (waiting.address, waiting.sent_at)
+        self._late[call] = (waiting.peer, waiting.sent_at)
         if len(self._late) > LATE_CALLS_KEPT:
             self._late.popitem(last=False)
-        self.round_trips.timed_out(waiting.address, self.now)
+        waiting.peer.timed_out(self.now)
         error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s", waiting.address)
         self._ready.append((waiting.running, None, error))
 
@@ -282,10 +276,11 @@ class Kernel:
         self._next_call = call + 1
         to = effect.to
         address = to.address
+        peer = self.round_trips.peer(address)
         timeout_s = effect.timeout_s
         if timeout_s is None:
-            timeout_s = self.round_trips.timeout_s(address, effect.attempt)
-        self._calls[call] = _Waiting(running, address, effect.request.reply, self.now, timeout_s)
+            timeout_s = peer.timeout_s(effect.attempt)
+        self._calls[call] = _Waiting(running, address, peer, effect.request.reply, self.now, timeout_s)
         self._at(self.now + timeout_s, call)
         self._send(address, self._request(to, call, effect.request))
 

@@ -20,57 +20,59 @@ MAX_PEERS = 4_096
 
 
 @dataclass(slots=True)
-class _Peer:
+class Peer:
+    """What is known of one peer's round trips."""
+
     mean_s: float = 0.0
     deviation_s: float = 0.0
-    measured: bool = False
+    base_s: float = INITIAL_S
     timeouts: int = 0
     last_timeout_at: float = 0.0
 
+    def observe(self, rtt_s: float) -> None:
+        """A reply arrived `rtt_s` after its request."""
+        self.timeouts = 0
+        if self.mean_s == 0.0:
+            self.mean_s = rtt_s
+            self.deviation_s = rtt_s / 2
+        else:
+            error = rtt_s - self.mean_s
+            self.mean_s += error / 8
+            self.deviation_s += (abs(error) - self.deviation_s) / 4
+        base_s = self.mean_s + 4 * self.deviation_s
+        self.base_s = base_s if base_s > FLOOR_S else FLOOR_S
+
+    def timed_out(self, now: float) -> None:
+        """No reply arrived in time."""
+        self.timeouts += 1
+        self.last_timeout_at = now
+
+    def timeout_s(self, attempt: int = 0) -> float:
+        """How long to wait for a reply; each further attempt waits twice as long, up to the ceiling."""
+        timeout_s = self.base_s * (1 << attempt)
+        return timeout_s if timeout_s < CEILING_S else CEILING_S
+
+    def suspected(self, now: float) -> bool:
+        """Whether the peer has timed out twice or more in a row, and not so long ago that it is worth another try."""
+        return self.timeouts >= SUSPECT_AFTER and now - self.last_timeout_at < SUSPECT_FOR_S
+
 
 class RoundTrips:
-    """What is known of the round trips to each peer, by its address."""
+    """What is known of the round trips to each peer, by its address; the longest known are forgotten first."""
 
     def __init__(self) -> None:
-        self._peers: dict[str, _Peer] = {}
+        self._peers: dict[str, Peer] = {}
 
-    def observe(self, address: str, rtt_s: float) -> None:
-        """A reply arrived `rtt_s` after its request."""
-        peer = self._peer(address)
-        peer.timeouts = 0
-        if not peer.measured:
-            peer.measured = True
-            peer.mean_s = rtt_s
-            peer.deviation_s = rtt_s / 2
-            return
-        error = rtt_s - peer.mean_s
-        peer.mean_s += error / 8
-        peer.deviation_s += (abs(error) - peer.deviation_s) / 4
-
-    def timed_out(self, address: str, now: float) -> None:
-        """No reply arrived in time."""
-        peer = self._peer(address)
-        peer.timeouts += 1
-        peer.last_timeout_at = now
-
-    def timeout_s(self, address: str, attempt: int = 0) -> float:
-        """How long to wait for a reply; each further attempt waits twice as long, up to the ceiling."""
-        peer = self._peers.get(address)
-        if peer is None or not peer.measured:
-            base = INITIAL_S
-        else:
-            base = max(FLOOR_S, peer.mean_s + 4 * peer.deviation_s)
-        return min(CEILING_S, base * (1 << attempt))
-
-    def suspected(self, address: str, now: float) -> bool:
-        """Whether the peer has timed out twice or more in a row, and not so long ago that it is worth another try."""
-        peer = self._peers.get(address)
-        return peer is not None and peer.timeouts >= SUSPECT_AFTER and now - peer.last_timeout_at < SUSPECT_FOR_S
-
-    def _peer(self, address: str) -> _Peer:
+    def peer(self, address: str) -> Peer:
+        """The peer at an address, new if nothing is known of it."""
         peer = self._peers.get(address)
         if peer is None:
             if len(self._peers) >= MAX_PEERS:
                 del self._peers[next(iter(self._peers))]
-            peer = self._peers[address] = _Peer()
+            peer = self._peers[address] = Peer()
         return peer
+
+    def suspected(self, address: str, now: float) -> bool:
+        """Whether the peer at an address is suspected of being dead."""
+        peer = self._peers.get(address)
+        return peer is not None and peer.suspected(now)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import zmq
+from zmq import zmq_poll
 
 from chord import wire
 from chord.effects import Operation
@@ -33,19 +34,25 @@ IDLE_S = 1.0
 FORGET_REPLIES_S = 5.0
 """A reply that has not come after this long is not polled for any more."""
 
+# As plain integers: arithmetic on pyzmq's enumerations costs a microsecond each time.
+POLLIN = int(zmq.POLLIN)
+POLLOUT = int(zmq.POLLOUT)
+NOBLOCK = int(zmq.NOBLOCK)
+NOBLOCK_MORE = int(zmq.NOBLOCK) | int(zmq.SNDMORE)
+RCVMORE = int(zmq.RCVMORE)
+
 monotonic = time.monotonic
 
 
 class _Peer:
     """The DEALER to one peer, what waits for its connection, and how many replies are due."""
 
-    __slots__ = ("awaited", "backlog", "polled", "sent_at", "socket")
+    __slots__ = ("awaited", "backlog", "sent_at", "socket")
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
         self.backlog: deque[tuple[float, bytes]] = deque()
         self.awaited = 0
-        self.polled = 0
         self.sent_at = 0.0
 
 
@@ -71,21 +78,21 @@ class ZmqDriver:
         self._by_socket: dict[Socket, _Peer] = {}
         self._swept_at = 0.0
         self._watched: dict[Socket | int, Callable[[], None]] = {}
-        self._poller = zmq.Poller()
+        self._interest: dict[Any, int] = {}
         if router is not None:
-            self._poller.register(router, zmq.POLLIN)
+            self._interest[router] = POLLIN
         kernel.now = monotonic()
         kernel.epoch_offset_s = time.time() - kernel.now
 
     def watch(self, socket: Socket | int, readable: Callable[[], None]) -> None:
         """Call `readable` whenever a socket, or a file descriptor, of this thread has something to read."""
         self._watched[socket] = readable
-        self._poller.register(socket, zmq.POLLIN)
+        self._interest[socket] = POLLIN
 
     def unwatch(self, socket: Socket | int) -> None:
         """Stop watching a socket or a descriptor."""
         if self._watched.pop(socket, None) is not None:
-            self._poller.unregister(socket)
+            del self._interest[socket]
 
     def start(self, operation: Operation[Any], then: Then | None = None) -> None:
         """Begin an operation in the kernel, at the time of now."""
@@ -106,8 +113,7 @@ class ZmqDriver:
         if deadline is not None and (left_s := deadline - monotonic()) < at_most_s:
             wait_s = left_s
         # Rounded up: a poll that ends before the deadline would spin.
-        ready = self._poller.poll(int(wait_s * 1000) + 1 if wait_s > 0 else 0)
-        for socket, events in ready:
+        for socket, events in zmq_poll(list(self._interest.items()), int(wait_s * 1000) + 1 if wait_s > 0 else 0):
             if socket is self._router:
                 self._serve()
             elif socket in self._watched:
@@ -128,28 +134,32 @@ class ZmqDriver:
 
     def _serve(self) -> None:
         assert self._router is not None
+        router = self._router
         try:
-            frames = self._router.recv_multipart(zmq.NOBLOCK)
+            route = [router.recv(NOBLOCK)]
         except zmq.Again:
             return
-        if len(frames) < 2 or len(frames) > MAX_FRAMES:
-            return
-        route = frames[:-1]
+        body = router.recv(NOBLOCK)  # libzmq delivers a message whole or not at all
+        while router.get(RCVMORE):
+            if len(route) < MAX_FRAMES:
+                route.append(body)
+            body = router.recv(NOBLOCK)
         try:
-            request = wire.decode_request(frames[-1])
+            request = wire.decode_request(body)
         except RemoteProtocolError as error:
-            self._respond(route, Reply(PROTOCOL_VERSION, wire.call_of(frames[-1]), wire.failure(error)))
+            self._respond(route, Reply(PROTOCOL_VERSION, wire.call_of(body), wire.failure(error)))
             return
         self._carry_out(self._kernel.on_message(route, request, monotonic()))
 
     def _from_peer(self, socket: Socket, events: int) -> None:
         peer = self._by_socket[socket]
-        if events & zmq.POLLOUT:
+        if events & POLLOUT:
             self._send_backlog(peer)
-        if not events & zmq.POLLIN:
+        if not events & POLLIN:
             return
         try:
-            frames = socket.recv_multipart(zmq.NOBLOCK)
+            # A reply is one frame. Of a peer that sends more, each is read as a reply of its own, and is none.
+            frame = socket.recv(NOBLOCK)
         except zmq.Again:
             return
         if peer.awaited:
@@ -157,7 +167,7 @@ class ZmqDriver:
             if not peer.awaited:
                 self._poll_for(peer)
         try:
-            reply = wire.decode_reply(frames[-1])
+            reply = wire.decode_reply(frame)
         except RemoteProtocolError:
             return  # the call that it may have been meant for times out
         self._carry_out(self._kernel.on_message(None, reply, monotonic()))
@@ -175,8 +185,11 @@ class ZmqDriver:
 
     def _respond(self, route: list[bytes], reply: Reply) -> None:
         assert self._router is not None
+        router = self._router
         try:
-            self._router.send_multipart([*route, wire.encode(reply)], zmq.NOBLOCK)
+            for frame in route:
+                router.send(frame, NOBLOCK_MORE)
+            router.send(wire.encode(reply), NOBLOCK)
         except zmq.ZMQError:
             return  # a peer that does not read its replies loses them
 
@@ -195,7 +208,7 @@ class ZmqDriver:
             peer.sent_at = self._kernel.now
         if not peer.backlog:
             try:
-                peer.socket.send(frame, zmq.NOBLOCK)
+                peer.socket.send(frame, NOBLOCK)
             except zmq.Again:
                 peer.backlog.append((monotonic(), frame))
         elif len(peer.backlog) < MAX_BACKLOG:
@@ -204,14 +217,11 @@ class ZmqDriver:
 
     def _poll_for(self, peer: _Peer) -> None:
         """Poll a peer's socket for just what is due from it: an idle socket in the poll set costs every turn."""
-        wanted = (zmq.POLLIN if peer.awaited else 0) | (zmq.POLLOUT if peer.backlog else 0)
-        if wanted == peer.polled:
-            return
-        peer.polled = wanted
+        wanted = (POLLIN if peer.awaited else 0) | (POLLOUT if peer.backlog else 0)
         if wanted:
-            self._poller.register(peer.socket, wanted)
+            self._interest[peer.socket] = wanted
         else:
-            self._poller.unregister(peer.socket)
+            self._interest.pop(peer.socket, None)
 
     def _sweep(self, now: float) -> None:
         """Give up on replies that have been due for long: their peer is gone, or never got the request."""
@@ -219,7 +229,7 @@ class ZmqDriver:
             return
         self._swept_at = now
         for peer in self._peers.values():
-            if peer.polled and now - peer.sent_at > FORGET_REPLIES_S:
+            if now - peer.sent_at > FORGET_REPLIES_S:
                 peer.awaited = 0
                 peer.backlog.clear()
                 self._poll_for(peer)
@@ -230,7 +240,7 @@ class ZmqDriver:
             queued_at, frame = peer.backlog[0]
             if queued_at >= oldest:
                 try:
-                    peer.socket.send(frame, zmq.NOBLOCK)
+                    peer.socket.send(frame, NOBLOCK)
                 except zmq.Again:
                     return
             peer.backlog.popleft()
@@ -252,6 +262,5 @@ class ZmqDriver:
     def _close_peer(self, address: str) -> None:
         peer = self._peers.pop(address)
         del self._by_socket[peer.socket]
-        if peer.polled:
-            self._poller.unregister(peer.socket)
+        self._interest.pop(peer.socket, None)
         peer.socket.close(linger=0)

@@ -16,23 +16,26 @@ from chord import wire
 from chord.messages import Hop, Pointer
 from chord.sockets import Socket, bind, make_context, make_socket
 
+SNDMORE = int(zmq.SNDMORE)
+
 
 def serve_raw(router: Socket, reply: bytes) -> None:
     """Answer every message with the same bytes."""
     while True:
-        frames = router.recv_multipart()
-        frames[-1] = reply
-        router.send_multipart(frames)
+        route = router.recv()
+        router.recv()
+        router.send(route, SNDMORE)
+        router.send(reply)
 
 
 def serve_codec(router: Socket) -> None:
     """Decode every request and encode an answer like that of a ring node, whatever was asked."""
     pointers = tuple(Pointer(2**63 + i, "127.0.0.1:50000", 2**47) for i in range(3))
     while True:
-        frames = router.recv_multipart()
-        request = wire.decode_request(frames[-1])
-        frames[-1] = wire.encode(wire.reply_to(request, Hop(pointers[0], False, pointers)))
-        router.send_multipart(frames)
+        route = router.recv()
+        request = wire.decode_request(router.recv())
+        router.send(route, SNDMORE)
+        router.send(wire.encode(wire.reply_to(request, Hop(pointers[0], False, pointers))))
 
 
 def main() -> None:

@@ -29,6 +29,14 @@ class Figure(msgspec.Struct, kw_only=True):
         shown.update(shown.pop("notes"))
         return msgspec.json.encode(shown)
 
+    def as_text(self) -> str:
+        """One line to read."""
+        notes = ", ".join(f"{key} {value}" for key, value in self.notes.items())
+        return (
+            f"{self.name}: {self.ours} {self.unit} against {self.reference} {self.unit} ({self.reference_name}), "
+            f"ratio {self.ratio}; {notes}"
+        )
+
 
 def figure(
     name: str, ours: list[float], reference: list[float], reference_name: str, unit: str, notes: dict[str, Any]
