@@ -45,15 +45,14 @@ monotonic = time.monotonic
 
 
 class _Peer:
-    """The DEALER to one peer, what waits for its connection, and how many replies are due."""
+    """The DEALER to one peer, what waits for its connection, and the calls whose replies are due, with their times."""
 
-    __slots__ = ("awaited", "backlog", "sent_at", "socket")
+    __slots__ = ("awaited", "backlog", "socket")
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
         self.backlog: deque[tuple[float, bytes]] = deque()
-        self.awaited = 0
-        self.sent_at = 0.0
+        self.awaited: dict[int, float] = {}
 
 
 class ZmqDriver:
@@ -152,7 +151,9 @@ class ZmqDriver:
         self._carry_out(self._kernel.on_message(route, request, monotonic()))
 
     def _from_peer(self, socket: Socket, events: int) -> None:
-        peer = self._by_socket[socket]
+        peer = self._by_socket.get(socket)
+        if peer is None:
+            return  # closed earlier in this turn, for one more peer
         if events & POLLOUT:
             self._send_backlog(peer)
         if not events & POLLIN:
@@ -162,14 +163,13 @@ class ZmqDriver:
             frame = socket.recv(NOBLOCK)
         except zmq.Again:
             return
-        if peer.awaited:
-            peer.awaited -= 1
-            if not peer.awaited:
-                self._poll_for(peer)
         try:
             reply = wire.decode_reply(frame)
         except RemoteProtocolError:
             return  # the call that it may have been meant for times out
+        # By call, not by number: a late, repeated or unasked reply must not stop the polling for the one that is due.
+        if peer.awaited.pop(reply.call, None) is not None and not peer.awaited:
+            self._poll_for(peer)
         self._carry_out(self._kernel.on_message(None, reply, monotonic()))
 
     # Sending -------------------------------------------------------------------------------------------------------
@@ -204,8 +204,7 @@ class ZmqDriver:
             self._peers.move_to_end(address)
         frame = wire.encode(message)
         if message.call:
-            peer.awaited += 1
-            peer.sent_at = self._kernel.now
+            peer.awaited[message.call] = self._kernel.now
         if not peer.backlog:
             try:
                 peer.socket.send(frame, NOBLOCK)
@@ -228,11 +227,13 @@ class ZmqDriver:
         if now - self._swept_at < FORGET_REPLIES_S:
             return
         self._swept_at = now
+        oldest = now - FORGET_REPLIES_S
         for peer in self._peers.values():
-            if now - peer.sent_at > FORGET_REPLIES_S:
-                peer.awaited = 0
+            for call in [call for call, sent_at in peer.awaited.items() if sent_at < oldest]:
+                del peer.awaited[call]
+            if peer.backlog and peer.backlog[-1][0] < oldest:
                 peer.backlog.clear()
-                self._poll_for(peer)
+            self._poll_for(peer)
 
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S
