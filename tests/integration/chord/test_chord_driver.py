@@ -1,0 +1,133 @@
+"""The ZeroMQ driver against peers that answer late, twice, with rubbish, or not at all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+import zmq
+
+from chord import wire, zmq_driver
+from chord.effects import call
+from chord.errors import PeerUnreachable
+from chord.kernel import Kernel
+from chord.limits import PROTOCOL_VERSION
+from chord.messages import Ping, Pointer, Pong, Reply
+from chord.sockets import bind, make_context, make_socket
+from chord.zmq_driver import ZmqDriver
+
+DEADLINE_S = 20.0
+
+
+class Asking:
+    """A driver and the servers that it asks, all turned by one thread."""
+
+    def __init__(self) -> None:
+        self.context = make_context()
+        self.kernel = Kernel("ringcast", "asker", random.Random(1))
+        self.driver = ZmqDriver(self.context, self.kernel)
+
+    def server(self, answers) -> Pointer:
+        """A server that answers a request with the frames that `answers(call)` returns."""
+        router = make_socket(self.context, zmq.ROUTER)
+        port = bind(router, "127.0.0.1", 0)
+
+        def readable() -> None:
+            route, frame = router.recv_multipart()
+            for body in answers(wire.decode_request(frame).call):
+                router.send_multipart([route, body])
+
+        self.driver.watch(router, readable)
+        return Pointer(1, f"127.0.0.1:{port}", 1)
+
+    def ask(self, to: Pointer):
+        """One call, and what it ended with."""
+        outcome: list = []
+        self.driver.start(call(to, Ping(), Pong), lambda reply, error: outcome.append(error or reply))
+        deadline = time.monotonic() + DEADLINE_S
+        self.driver.run(lambda: bool(outcome) or time.monotonic() > deadline)
+        return outcome[0]
+
+
+@pytest.fixture
+def asking() -> Iterator[Asking]:
+    asking = Asking()
+    yield asking
+    asking.driver.close()
+    asking.context.destroy(linger=0)
+
+
+def pong(call_id: int) -> bytes:
+    return wire.encode(Reply(PROTOCOL_VERSION, call_id, Pong()))
+
+
+def test_a_reply_that_nobody_waits_for_does_not_hide_the_next_one(asking):
+    """A peer that answers each request twice costs nothing: every call gets its own reply."""
+    twice = asking.server(lambda call_id: [pong(call_id), pong(call_id)])
+
+    assert [asking.ask(twice) for _ in range(5)] == [Pong()] * 5
+
+
+def test_replies_to_calls_given_up_do_not_hide_the_next_one(asking):
+    """A peer that sends, with one reply, all that it owed before: the calls after that get theirs."""
+    owed: list[bytes] = []
+
+    def late(call_id: int) -> list[bytes]:
+        owed.append(pong(call_id))
+        if len(owed) < 4:
+            return []
+        sent, owed[:] = list(owed), owed[:3]
+        return sent
+
+    slow = asking.server(late)
+
+    assert all(isinstance(asking.ask(slow), PeerUnreachable) for _ in range(3))
+    assert [asking.ask(slow) for _ in range(4)] == [Pong()] * 4
+
+
+def test_rubbish_before_a_reply_is_passed_over(asking):
+    """Frames that are no reply, before the one that is, are dropped; the call gets its reply."""
+    rubbish = asking.server(lambda call_id: [b"", b"\xc1", b"\xff" * 100, pong(call_id)])
+
+    assert [asking.ask(rubbish) for _ in range(3)] == [Pong()] * 3
+
+
+def test_a_peer_beyond_the_limit_of_sockets_is_still_asked(asking, monkeypatch):
+    """With more peers than sockets allowed, the least recently used socket is closed and opened again when needed."""
+    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    peers = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(8)]
+
+    assert [asking.ask(peer) for peer in peers * 3] == [Pong()] * 24
+
+
+def test_a_socket_closed_while_its_reply_is_ready_is_no_error(asking, monkeypatch):
+    """Calls to more peers than sockets allowed, all at once: some time out, and nothing worse."""
+    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 2)
+    peers = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(8)]
+    outcomes: list = []
+
+    def again(to: Pointer):
+        for _ in range(5):
+            try:
+                yield from call(to, Ping(), Pong)
+            except PeerUnreachable:
+                continue
+        return "done"
+
+    for peer in peers:
+        asking.driver.start(again(peer), lambda result, error: outcomes.append(error or result))
+    deadline = time.monotonic() + DEADLINE_S
+    asking.driver.run(lambda: len(outcomes) == 8 or time.monotonic() > deadline)
+
+    assert outcomes == ["done"] * 8
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nowhere.invalid:1", "127.0.0.1:0", "a b:5", "", ":5", "127.0.0.1:99999", "tcp://127.0.0.1:5", "\0:5", "é:5"],
+)
+def test_an_address_that_leads_nowhere_only_times_out(asking, address):
+    """An address from the network that cannot be connected to ends its own call, with PeerUnreachable."""
+    assert isinstance(asking.ask(Pointer(1, address, 1)), PeerUnreachable)
