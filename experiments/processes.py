@@ -108,6 +108,11 @@ class LocalRing:
                 raise ProcessFailed(f"{missing} of {len(nodes)} ring nodes were not ready within {timeout_s:.0f} s")
             time.sleep(POLL_S)
 
+    def look(self) -> None:
+        """Take note of which nodes have become ready. Raises ProcessFailed when one has ended instead."""
+        for node in self.nodes:
+            node.look()
+
     def grow(self, count: int) -> list[Node]:
         """Start `count` more nodes at once, through the ready ones, and wait for them; the first starts the ring."""
         started: list[Node] = []

@@ -140,6 +140,7 @@ class Summary(msgspec.Struct, kw_only=True):
     timeline: list[TimelinePoint]
     latency: list[LatencyPoint]
     files: list[str] = []
+    demo: dict[str, Any] | None = None
     elapsed_s: dict[str, float] = {}
 
     def as_json(self) -> bytes:

@@ -18,7 +18,7 @@ from chord.limits import PROTOCOL_VERSION
 from chord.lookup import Walk
 from chord.messages import Hop, Neighbours, NextHop, Pointer, Reply, Request
 from chord.sockets import Socket, make_context, make_socket
-from experiments.measurement import Figure, figure
+from experiments.bench.measurement import Figure, figure
 from experiments.processes import LocalRing, start
 from experiments.settle import wait_for_full_lists
 
@@ -132,7 +132,7 @@ def _chains_us(lengths: list[int], exchange: Callable[[], None]) -> float:
 @contextmanager
 def _echo(arguments: list[str]) -> Iterator[list[Socket]]:
     """A connected DEALER to each of 16 echo processes."""
-    processes = [start(["experiments.echo", *arguments], stdout=subprocess.PIPE) for _ in range(NODES)]
+    processes = [start(["experiments.bench.echo", *arguments], stdout=subprocess.PIPE) for _ in range(NODES)]
     context = make_context()
     sockets = []
     try:

@@ -11,7 +11,7 @@ import msgspec
 
 from chord.spool import read_rows
 from chord.trace import EventTrace, Trace
-from experiments.measurement import Figure, figure
+from experiments.bench.measurement import Figure, figure
 from experiments.processes import LocalRing
 from experiments.settle import wait_for_full_lists
 

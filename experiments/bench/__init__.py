@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from chord.errors import LocalProtocolError
-from experiments.measurement import Figure
+from experiments.bench.measurement import Figure
 
 RUNS = 5
 
@@ -15,25 +15,25 @@ Benchmark = Callable[[int, Progress], list[Figure]]
 
 
 def _lookup(runs: int, progress: Progress) -> list[Figure]:
-    from experiments.bench_lookup import bench_lookup
+    from experiments.bench.lookup import bench_lookup
 
     return bench_lookup(runs, progress)
 
 
 def _ring_kill(runs: int, progress: Progress) -> list[Figure]:
-    from experiments.bench_ring_kill import bench_ring_kill
+    from experiments.bench.ring_kill import bench_ring_kill
 
     return bench_ring_kill(runs, progress)
 
 
 def _ring_start(runs: int, progress: Progress) -> list[Figure]:
-    from experiments.bench_ring_start import bench_ring_start
+    from experiments.bench.ring_start import bench_ring_start
 
     return bench_ring_start(runs, progress)
 
 
 def _pubsub_direct(runs: int, progress: Progress) -> list[Figure]:
-    from experiments.bench_pubsub import bench_pubsub_direct
+    from experiments.bench.pubsub_direct import bench_pubsub_direct
 
     return bench_pubsub_direct(runs, progress)
 

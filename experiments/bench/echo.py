@@ -1,7 +1,7 @@
 """Servers to measure against: a bare ROUTER that answers a fixed payload, and one with the codec but no ring.
 
-    python -m experiments.echo raw REPLY_BYTES
-    python -m experiments.echo codec
+    python -m experiments.bench.echo raw REPLY_BYTES
+    python -m experiments.bench.echo codec
 
 The first line on stdout is the port. They end with the process that started them.
 """

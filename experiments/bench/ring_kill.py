@@ -6,8 +6,8 @@ import random
 import time
 from collections.abc import Callable
 
+from experiments.bench.measurement import Figure, figure
 from experiments.load import Answer, LookupLoad, owner_among
-from experiments.measurement import Figure, figure
 from experiments.processes import LocalRing, Node
 from experiments.settle import wait_for_full_lists
 

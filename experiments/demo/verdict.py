@@ -1,0 +1,59 @@
+"""Whether the demo held what it promises: samples after the kill, and right owners after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from experiments.load import Answer, owner_among
+from experiments.summary import Summary
+
+SAMPLES_AFTER_KILL = 1_000
+
+
+class Verdict(msgspec.Struct):
+    """What was checked beside Spark's tables. `failures` says, a sentence each, what did not hold."""
+
+    lookups_checked: int
+    lookups_after_kill: int
+    wrong_after_kill: int
+    wrong_before_kill: int
+    failures: list[str]
+
+
+def judge(answers: list[Answer], before: list[int], after: list[int], killed_at: float, summary: Summary) -> Verdict:
+    """Check every lookup against the identifiers alone, and every subscriber's samples after the kill.
+
+    `before` and `after` are the identifiers of the members; a lookup that was under way at the kill may name either.
+    """
+    wrong_before = wrong_after = late = 0
+    for answer in answers:
+        right = {owner_among(after, answer.key)}
+        if answer.started_at < killed_at:
+            wrong_before += answer.owner not in right | {owner_among(before, answer.key)}
+        else:
+            late += 1
+            wrong_after += answer.owner not in right
+    failures = []
+    if not late:
+        failures.append("no lookup was made after the kill")
+    if wrong_after:
+        failures.append(f"{wrong_after} of {late} lookups after the kill failed or named the wrong owner")
+    if wrong_before:
+        failures.append(f"{wrong_before} lookups before the kill failed or named the wrong owner")
+    for subscriber in summary.subscribers:
+        got = subscriber.delivered_after_kill or 0
+        if got < SAMPLES_AFTER_KILL:
+            failures.append(f"subscriber {subscriber.subscriber} got {got} samples after the kill")
+        if subscriber.lost or subscriber.duplicated:
+            failures.append(
+                f"subscriber {subscriber.subscriber} lost {subscriber.lost} samples and got "
+                f"{subscriber.duplicated} twice"
+            )
+    return Verdict(len(answers), late, wrong_after, wrong_before, failures)
+
+
+def read_answers(path: Path) -> list[Answer]:
+    """The answers that the asking process left."""
+    return msgspec.msgpack.decode(path.read_bytes(), type=list[Answer])
