@@ -85,7 +85,7 @@ def demo(
 
 @app.command()
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Which benchmarks; all by default.", metavar="NAME...")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME...")] = None,
     runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each figure.")] = False,
 ) -> None:

@@ -128,7 +128,9 @@ class Demo:
                 owned.setdefault(owner.address, []).append(topic)
         return next(node for node in ring.nodes if node.address in owned), owned
 
-    def _kill(self, ring: LocalRing, victim: Node, display: Display, unsent: int, total: int, topics: list[str]) -> None:
+    def _kill(
+        self, ring: LocalRing, victim: Node, display: Display, unsent: int, total: int, topics: list[str]
+    ) -> None:
         ring.kill(victim)
         self._killed_at = time.monotonic()
         self._kill_us = time.time_ns() // 1000
