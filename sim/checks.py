@@ -35,18 +35,24 @@ def _neighbours(state: RingState, following: list[Pointer]) -> list[str]:
     expected = ideal_list(state, following)
     if state.successors != expected:
         found.append(f"{state.me} lists {_row(state.successors)}, not {_row(expected)}")
-    whole = len(expected) == len(following)
-    if state.whole != whole:
+    everybody = len(expected) == len(following)
+    # A full list may hold everybody without its owner's knowing; one that is not full has to know why.
+    if state.whole != everybody and (state.whole or not is_full(state, expected)):
         found.append(f"{state.me} says whole={state.whole} of {len(expected)} of {len(following)} others")
     return found
 
 
 def ideal_list(state: RingState, following: list[Pointer]) -> tuple[Pointer, ...]:
     """The first r of the others or more, until `others` processes are among them."""
-    for count in range(state.length, len(following)):
-        if len({pointer.address for pointer in following[:count]} - {state.me.address}) >= state.others:
+    for count in range(len(following)):
+        if is_full(state, following[:count]):
             return tuple(following[:count])
     return tuple(following)
+
+
+def is_full(state: RingState, listed: Sequence[Pointer]) -> bool:
+    """Whether a list has r entries and spans enough processes other than its owner's."""
+    return len(listed) >= state.length and len({one.address for one in listed} - {state.me.address}) >= state.others
 
 
 def one_ordered_ring(members: Sequence[Member]) -> list[str]:
