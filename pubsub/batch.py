@@ -19,7 +19,7 @@
         72      4  bytes of the body
         76      1  bytes of the topic, then the topic in UTF-8
                 4  for each sample: bytes of its payload
-                4  for each sample: microseconds from the first sample's time
+                4  for each sample: low 32 bits of its time
                 8  for each sample, if present: hash of its key
                 4  for each sample, if present: milliseconds until it expires
                    the body: the payloads, one after the other
@@ -42,7 +42,7 @@ from itertools import accumulate, chain, repeat
 import mmh3
 
 from chord.errors import RemoteProtocolError
-from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_PAYLOAD_BYTES
+from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES
 from pubsub.sample import Sample
 
 MAGIC = 0xC1
@@ -54,7 +54,8 @@ _HEAD = struct.Struct("<BBBBQIIQQQIIQQIIB")
 _CHECKSUM = struct.Struct("<Q")
 _CHECKSUM_AT = 20
 _CHECKED_FROM = 28
-_MAX_DELTA = 2**32 - 1
+_HALF = 2**32 - 1
+_QUARTER = 2**30
 _AT_ONCE = 64
 
 if struct.calcsize("<I") != array("I").itemsize or array("Q").itemsize != 8:  # pragma: no cover
@@ -111,7 +112,7 @@ class Batch:
         except UnicodeDecodeError:
             raise RemoteProtocolError("the topic of a batch is not valid UTF-8") from None
         lengths = _read("I", frame, columns_at, count)
-        if sum(lengths) != body_bytes or max(lengths) > MAX_PAYLOAD_BYTES:
+        if sum(lengths) != body_bytes:
             raise RemoteProtocolError(f"the lengths of a batch do not make up its body of {body_bytes} bytes")
         self.frame = frame
         self.origin = Origin(topic, key, producer, epoch, partition, priority)
@@ -151,8 +152,12 @@ class Batch:
 
     def published_us(self, skip: int = 0) -> Iterator[int]:
         """When each sample was published, in microseconds since the epoch, without the first `skip`."""
-        deltas = _read("I", self.frame, self._columns_at + 4 * (self.count + skip), self.count - skip)
-        return map(self.time_us.__add__, deltas)
+        halves = _read("I", self.frame, self._columns_at + 4 * (self.count + skip), self.count - skip)
+        base = self.time_us - (low := self.time_us & _HALF)
+        if _QUARTER <= low <= 3 * _QUARTER:
+            return map(base.__add__, halves)
+        # Near a carry into the high half, which comes every 71 minutes: the nearest time to the first sample's.
+        return (self.time_us + ((half - low + 2 * _QUARTER) & _HALF) - 2 * _QUARTER for half in halves)
 
     def payloads(self, skip: int = 0) -> Iterable[bytes]:
         """The payloads in order, without the first `skip`."""
@@ -177,12 +182,12 @@ class Batch:
         )
 
 
-def fitting(payloads: Sequence[bytes]) -> int:
-    """How many of these payloads, from the first on, go into one batch: at least one."""
-    lengths = list(map(len, payloads[:MAX_BATCH_SAMPLES]))
-    if sum(lengths) <= BATCH_BYTES:
-        return len(lengths)
-    return bisect_left(list(accumulate(lengths)), BATCH_BYTES) + 1
+def fitting(payloads: Sequence[bytes]) -> tuple[int, array[int]]:
+    """How many of these payloads, from the first on, go into one batch (at least one), and their lengths."""
+    lengths = array("I", map(len, payloads[:MAX_BATCH_SAMPLES]))
+    if sum(lengths) > BATCH_BYTES:
+        del lengths[bisect_left(list(accumulate(lengths)), BATCH_BYTES) + 1 :]
+    return len(lengths), lengths
 
 
 def encode(
@@ -190,15 +195,19 @@ def encode(
     first: int,
     payloads: Sequence[bytes],
     times_us: Sequence[int],
+    lengths: array[int] | None = None,
     key_hashes: Sequence[int] | None = None,
     expiries_ms: Sequence[int] | None = None,
-) -> bytes:
-    """A batch of these samples, of which `first` is the sequence of the first, as one frame."""
+) -> bytearray:
+    """A batch of these samples, of which `first` is the sequence of the first, as one frame.
+
+    `lengths` saves counting them again.
+    """
     topic = origin.topic.encode("utf-8")
-    lengths = array("I", map(len, payloads))
-    time_us = times_us[0]
+    if lengths is None:
+        lengths = array("I", map(len, payloads))
     columns = (HAS_KEYS if key_hashes is not None else 0) | (HAS_EXPIRIES if expiries_ms is not None else 0)
-    parts = [b"", topic, _bytes(lengths), _bytes(_deltas(time_us, times_us))]
+    parts = [b"", topic, _bytes(lengths), _low_halves(times_us)]
     if key_hashes is not None:
         parts.append(_bytes(array("Q", key_hashes)))
     if expiries_ms is not None:
@@ -217,14 +226,14 @@ def encode(
         origin.epoch,
         origin.partition,
         first,
-        time_us,
+        times_us[0],
         len(payloads),
         sum(lengths),
         len(topic),
     )
     frame = bytearray().join(chain(parts, payloads))
     _CHECKSUM.pack_into(frame, _CHECKSUM_AT, _checksum(memoryview(frame)))
-    return bytes(frame)
+    return frame
 
 
 def _row_bytes(columns: int) -> int:
@@ -236,11 +245,10 @@ def _checksum(frame: memoryview) -> int:
     return digest & (2**64 - 1)
 
 
-def _deltas(time_us: int, times_us: Sequence[int]) -> array[int]:
-    try:
-        return array("I", map((-time_us).__add__, times_us))
-    except OverflowError:  # somebody set the clock
-        return array("I", [min(max(0, at - time_us), _MAX_DELTA) for at in times_us])
+def _low_halves(times_us: Sequence[int]) -> bytes:
+    """The low 32 bits of each time: as telling as its difference from the first, and three times as fast to make."""
+    halves = memoryview(array("Q", times_us)).cast("B").cast("I")
+    return halves[0 if sys.byteorder == "little" else 1 :: 2].tobytes()
 
 
 def _bytes(values: array[int]) -> bytes:

@@ -13,7 +13,7 @@ class Logged:
 
     first: int
     last: int
-    frame: bytes
+    frame: bytes | bytearray
     start_weight: int
     end_weight: int
 
@@ -50,7 +50,7 @@ class Log:
         """The weight of everything dropped."""
         return self._batches[0].start_weight if self._batches else self.weight
 
-    def append(self, frame: bytes, count: int, weight: int) -> None:
+    def append(self, frame: bytes | bytearray, count: int, weight: int) -> None:
         """Add a batch of the next `count` samples."""
         first = self.next_sequence
         self.next_sequence = first + count

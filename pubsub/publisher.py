@@ -82,7 +82,10 @@ class Publisher:
         Returns before the sample is sent. Blocks while the slowest at-least-once reader has no room, and raises
         WindowFull after `block_s`. Raises TooLarge, InvalidName or Closed; whatever it raises, nothing was published.
         """
-        stream = self._streams.get(topic) or self._open(topic)
+        try:
+            stream = self._streams[topic]
+        except KeyError:
+            stream = self._open(topic)
         size = len(payload)
         weight = stream.weight + size + SAMPLE_OVERHEAD_BYTES
         if type(payload) is not bytes or size > MAX_PAYLOAD_BYTES:
@@ -91,13 +94,12 @@ class Publisher:
             self._wait_for_room(stream, weight)
         stream.weight = weight
         stream.payloads.append(payload)
-        stream.times.append(time_ns() // 1000)
+        now_us = time_ns() // 1000
+        stream.times.append(now_us)
         stream.sequence = sequence = stream.sequence + 1
         if not stream.dirty:
             stream.dirty = True
-            self._publishing.dirty.append(stream)
-            if self._io.idle:
-                self._io.wake()
+            self._publishing.offer(stream, now_us)
         return sequence
 
     def advertise(self, topic: str) -> None:

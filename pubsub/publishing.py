@@ -1,7 +1,13 @@
-"""The I/O side of a publisher: takes what the application appended, cuts it into batches, and serves readers."""
+"""The I/O side of a publisher: takes what the application appended, cuts it into batches, and serves readers.
+
+The I/O thread does all of it but for one thing: a sample published while that thread sleeps is sent by the thread of
+the application, which saves waking the other. A lock passes the ROUTER from one thread to the other; the I/O thread
+polls its descriptor only, and touches the socket itself under the lock.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -30,6 +36,9 @@ TRACE_S = 1.0
 MESSAGES_AT_ONCE = 256
 BATCHES_AT_ONCE = 8
 
+BURST_US = 300
+"""A sample this soon after the last batch is left to the I/O thread, so that a burst fills batches."""
+
 
 class Stream:
     """One topic between the application, which appends, and the I/O thread, which takes from the front.
@@ -46,6 +55,7 @@ class Stream:
         "payloads",
         "readers",
         "registration",
+        "sent_us",
         "sequence",
         "settled",
         "times",
@@ -72,10 +82,11 @@ class Stream:
         self.settled = False
         self.readers = 0
         self.traced = 0
+        self.sent_us = 0
 
 
 class Publishing:
-    """Serves the readers of one publisher. Everything here runs in the I/O thread, but for `dirty.append`."""
+    """Serves the readers of one publisher. Everything here runs in the I/O thread, but for `offer` and `dirty`."""
 
     def __init__(self, io: IoThread, router: Socket, producer: int, gate: Gate) -> None:
         self.dirty: deque[Stream] = deque()
@@ -88,35 +99,63 @@ class Publishing:
         self._streams: dict[str, Stream] = {}
         self._held: dict[str, Stream] = {}
         self._by_route: dict[tuple[bytes, int], tuple[Stream, Reader]] = {}
+        self._lock = threading.Lock()
         self._heartbeat_at = 0.0
         self._trace_at = 0.0
 
     def open(self, stream: Stream) -> None:
         """Serve a topic, and register for it."""
-        self._streams[stream.topic] = stream
+        with self._lock:
+            self._streams[stream.topic] = stream
 
         def registered(entries: list[Entry]) -> None:
             names = [entry.entry.removeprefix(SUBSCRIBER) for entry in entries if entry.entry.startswith(SUBSCRIBER)]
-            stream.writer.settle(names, time.monotonic())
-            self._held[stream.topic] = stream
+            with self._lock:
+                stream.writer.settle(names, time.monotonic())
+                self._held[stream.topic] = stream
 
         self._io.driver.start(keep_publisher(self._io.ring, stream.registration, registered))
 
     def start(self) -> None:
-        """Listen to readers."""
-        self._io.driver.watch(self._router, self.on_readable)
+        """Listen to readers. `work` follows whatever wakes the thread, and reads them."""
+        self._io.driver.watch(self._router.fileno(), lambda: None)
+
+    def offer(self, stream: Stream, now_us: int) -> None:
+        """The application published the first sample since the last batch: send it, or see to it that it is sent."""
+        if self._io.idle and now_us - stream.sent_us > BURST_US and self._lock.acquire(blocking=False):
+            try:
+                self._serve(stream)
+                # Sending may have taken note of what arrived, and the descriptor will not tell again.
+                missed = bool(self.dirty) or self._is_readable()
+            finally:
+                self._lock.release()
+            if not missed:
+                return
+        else:
+            self.dirty.append(stream)
+        if self._io.idle:
+            self._io.wake()
 
     def finish(self) -> list[Operation[Any]]:
         """Send what is left, say good-bye to the readers, and take the entries off the ring."""
+        with self._lock:
+            self._say_good_bye()
+        return [withdraw(self._io.ring, stream.registration) for stream in self._streams.values()]
+
+    def _say_good_bye(self) -> None:
         for stream in self._streams.values():
             self._serve(stream)
             for reader in stream.writer.readers.values():
                 self._say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
-        self._trace(time.monotonic())
-        return [withdraw(self._io.ring, stream.registration) for stream in self._streams.values()]
+        self._trace()
 
     def work(self, now: float) -> bool:
         """Serve the topics in which something happened; returns whether there is more already."""
+        with self._lock:
+            return self._work(now)
+
+    def _work(self, now: float) -> bool:
+        more = self._hear(now)
         held = self._held
         if held:
             self._held = {}
@@ -129,7 +168,7 @@ class Publishing:
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + HEARTBEAT_S
             self._tick(now)
-        return bool(dirty)
+        return more or bool(dirty)
 
     # Batches -------------------------------------------------------------------------------------------------------
 
@@ -162,13 +201,13 @@ class Publishing:
     def _cut(self, stream: Stream) -> None:
         """Put as many samples as fit into one batch, and that into the log."""
         payloads = stream.payloads[: min(len(stream.times), MAX_BATCH_SAMPLES)]
-        count = fitting(payloads)
-        if count < len(payloads):
-            del payloads[count:]
-        frame = encode(stream.origin, stream.writer.log.next_sequence, payloads, stream.times[:count])
+        count, lengths = fitting(payloads)
+        del payloads[count:]
+        frame = encode(stream.origin, stream.writer.log.next_sequence, payloads, stream.times[:count], lengths)
         del stream.payloads[:count]
         del stream.times[:count]
-        stream.writer.append(frame, count, sum(map(len, payloads)) + SAMPLE_OVERHEAD_BYTES * count)
+        stream.sent_us = time.time_ns() // 1000
+        stream.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
 
     def _send(self, writer: Writer) -> None:
         for reader in writer.readers.values():
@@ -184,36 +223,43 @@ class Publishing:
 
     # Readers -------------------------------------------------------------------------------------------------------
 
-    def on_readable(self) -> None:
-        """Hear what readers say."""
+    def _hear(self, now: float) -> bool:
+        """Read what readers say; returns whether there is more of it."""
         router = self._router
-        now = time.monotonic()
+        if not self._is_readable():
+            return False
         for _ in range(MESSAGES_AT_ONCE):
             try:
                 frames = router.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
-                return
-            if len(frames) != 2:
-                continue
-            route, frame = frames
-            try:
-                message = messages.from_subscriber(frame)
-            except RemoteProtocolError as error:
-                self._say(route, Unreadable(str(error)))
-                continue
-            if type(message) is Subscribe:
-                self._subscribe(route, message, now)
-                continue
-            known = self._by_route.get((route, message.stream))
-            if known is None:
-                self._say(route, Gone(message.stream, "no such stream"))
-                continue
-            stream, reader = known
-            if type(message) is Ack:
-                stream.writer.acknowledge(reader, message, now)
-            else:
-                self._forget(stream, reader)
-            self._held[stream.topic] = stream
+                return False
+            if len(frames) == 2:
+                self._on_frame(frames[0], frames[1], now)
+        return True
+
+    def _is_readable(self) -> bool:
+        events: int = self._router.getsockopt(zmq.EVENTS)  # type: ignore[assignment]  # an int, for this option
+        return bool(events & zmq.POLLIN)
+
+    def _on_frame(self, route: bytes, frame: bytes, now: float) -> None:
+        try:
+            message = messages.from_subscriber(frame)
+        except RemoteProtocolError as error:
+            self._say(route, Unreadable(str(error)))
+            return
+        if type(message) is Subscribe:
+            self._subscribe(route, message, now)
+            return
+        known = self._by_route.get((route, message.stream))
+        if known is None:
+            self._say(route, Gone(message.stream, "no such stream"))
+            return
+        stream, reader = known
+        if type(message) is Ack:
+            stream.writer.acknowledge(reader, message, now)
+        else:
+            self._forget(stream, reader)
+        self._held[stream.topic] = stream
 
     def _subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
         stream = self._streams.get(message.topic)
@@ -269,9 +315,9 @@ class Publishing:
             self._serve(stream)
         if now >= self._trace_at:
             self._trace_at = now + TRACE_S
-            self._trace(now)
+            self._trace()
 
-    def _trace(self, _now: float) -> None:
+    def _trace(self) -> None:
         spool = self._io.spool
         if spool is None:
             return

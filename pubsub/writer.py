@@ -158,7 +158,7 @@ class Writer:
         """Whether a batch would go out at once, or to nobody: else the next batch may as well fill."""
         return not self.readers or any(reader.has_room for reader in self.readers.values())
 
-    def append(self, frame: bytes, count: int, weight: int) -> None:
+    def append(self, frame: bytes | bytearray, count: int, weight: int) -> None:
         """Add a batch of the next `count` samples to the log."""
         self.log.append(frame, count, weight)
 
