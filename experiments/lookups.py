@@ -57,11 +57,13 @@ def half_log2(ring_size: int) -> float:
 
 
 def expected_hops(ring_size: int, successors: int) -> float:
-    """Half log2 N - half log2 r + 1: a list of r successors saves the last halvings. A list holds N - 1 at most."""
-    if ring_size == 1:
-        return 0.0
-    entries = max(1, min(successors, ring_size - 1))
-    return half_log2(ring_size) - math.log2(entries) / 2 + 1
+    """Half log2 N - half log2 r + 1: a list of r successors saves the last halvings.
+
+    A list that holds all others makes it one hop, or none for the key's predecessor itself: (N - 1) / N.
+    """
+    if successors >= ring_size - 1:
+        return (ring_size - 1) / ring_size
+    return half_log2(ring_size) - math.log2(max(1, successors)) / 2 + 1
 
 
 def table(run: RunInfo, found: Sequence[Cell], histograms: Mapping[tuple[str, ...], Histogram]) -> list[Lookups]:

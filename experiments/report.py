@@ -21,7 +21,8 @@ MOST_ROWS = 24
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on standard error that goes away; yields what to call with (what is done, how much, of how much)."""
     columns = TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("")
 
         def report(what: str, done: int, total: int) -> None:
@@ -163,7 +164,8 @@ def _events(summary: Summary, several: bool) -> Table:
 
 
 def _table(title: str, several: bool, *names: str) -> Table:
-    table = Table(title=f"[not italic]{title}[/]", min_width=len(title), title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+    table = Table(title=title, title_justify="left", title_style="bold", min_width=len(title))
+    table.box, table.pad_edge, table.header_style = None, False, "dim"
     for name in _names(("run", *names), several):
         table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=28 if len(names) == 1 else 20)
     return table

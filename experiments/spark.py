@@ -21,6 +21,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from experiments.class_archive import option_to_use
 from experiments.java import Java, choose
 
 DRIVER_MEMORY = "1g"
@@ -54,21 +55,22 @@ def session(master: str = "local[2]", name: str = "ringcast") -> Iterator[SparkS
         stop(spark)
 
 
-def start(master: str = "local[2]", name: str = "ringcast") -> SparkSession:
+def start(master: str = "local[2]", name: str = "ringcast", java_options: str | None = None) -> SparkSession:
     """Start a session, which takes seconds; `stop` must follow. One at a time in a process.
 
-    Raises NoJava or SparkFailed.
+    `java_options` replaces the use of the class archive. Raises NoJava or SparkFailed.
     """
     scratch = Path(tempfile.mkdtemp(prefix="ringcast-spark-"))
     try:
         java = choose(os.environ)
-        return _start(_configuration(master, name, scratch), java, scratch)
+        more = option_to_use(java) if java_options is None else java_options
+        return _start(_configuration(master, name, scratch, more), java, scratch)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
 
 
-def stop(spark: SparkSession) -> None:
+def stop(spark: SparkSession, timeout_s: float = STOP_TIMEOUT_S) -> None:
     """Stop the session and the Java process behind it, and remove what it wrote. Stopping twice is harmless."""
     gateway = SparkContext._gateway
     scratch = spark.conf.get("spark.local.dir", "") if gateway is not None else ""
@@ -79,7 +81,7 @@ def stop(spark: SparkSession) -> None:
         SparkContext._jvm = None
         with suppress(Exception):
             gateway.shutdown()
-        _end(gateway)
+        _end(gateway, timeout_s)
     if scratch:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -98,7 +100,7 @@ def _start(configuration: SparkConf, java: Java, scratch: Path) -> SparkSession:
         try:
             return SparkSession(SparkContext(conf=configuration, gateway=gateway))
         except BaseException as error:
-            _end(gateway)
+            _end(gateway, STOP_TIMEOUT_S)
             SparkContext._gateway = None
             SparkContext._jvm = None
             if isinstance(error, Exception):
@@ -142,10 +144,10 @@ def _warm(spark: SparkSession) -> None:
     spark.range(8).selectExpr("id % 2 as k", "id").groupBy("k").sum("id").toArrow()
 
 
-def _configuration(master: str, name: str, scratch: Path) -> SparkConf:
+def _configuration(master: str, name: str, scratch: Path, java_options: str) -> SparkConf:
     logging = scratch / "log4j2.properties"
     logging.write_text(LOGGING)
-    options = f"{JAVA_OPTIONS} -Dlog4j2.configurationFile={logging.as_uri()} -Dderby.system.home={scratch}"
+    options = f"{JAVA_OPTIONS} {java_options} -Dlog4j2.configurationFile={logging.as_uri()}"
     settings = {
         "spark.master": master,
         "spark.app.name": name,
@@ -159,6 +161,7 @@ def _configuration(master: str, name: str, scratch: Path) -> SparkConf:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "8192",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
@@ -185,7 +188,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end(gateway: object) -> None:
+def _end(gateway: object, timeout_s: float) -> None:
     """Close the standard input of the Java process, which makes it leave, and see that it does."""
     process = getattr(gateway, "proc", None)
     if process is None:
@@ -193,7 +196,7 @@ def _end(gateway: object) -> None:
     with suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(STOP_TIMEOUT_S)
+        process.wait(timeout_s)
     except Exception:
         process.kill()
         process.wait()

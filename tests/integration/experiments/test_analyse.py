@@ -1,0 +1,387 @@
+"""The Spark analysis agrees with a dumb second calculation, and its command line keeps its exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chord.spool import Spool
+from chord.trace import EventTrace, LookupTrace
+from experiments.analysis import analyse
+from experiments.run import RunInfo, SubscriberInfo
+from experiments.spark import Starting
+from experiments.summary import Summary
+from pubsub.trace import DeliveryTrace, PublicationTrace
+
+START_US = 1_700_000_000_000_000
+KILL_US = START_US + 2_000_000
+DEADLINE_S = 60.0
+
+
+@dataclass
+class Written:
+    """A run directory and the rows that went into it."""
+
+    path: Path
+    deliveries: list[DeliveryTrace] = field(default_factory=list)
+    lookups: list[LookupTrace] = field(default_factory=list)
+    sent: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Starting]:
+    """One session for every test."""
+    starting = Starting("local[2]")
+    yield starting
+    starting.stop()
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """Two publishers of three topics, subscribers that lose, repeat and come late, and a ring of 8 with failures."""
+    chance = random.Random(5)
+    written = Written(tmp_path_factory.mktemp("runs") / "small")
+    asked = {
+        "whole": SubscriberInfo(topics=["a", "b"], from_start=True),
+        "late": SubscriberInfo(topics=["a"]),
+        "deaf": SubscriberInfo(topics=["c"], from_start=True),
+    }
+    RunInfo(
+        run="small",
+        source="live",
+        cluster="c",
+        ring_size=8,
+        successors=6,
+        bits=64,
+        commit="abc",
+        started_us=START_US,
+        kill_us=KILL_US,
+        subscribers=asked,
+    ).save(written.path)
+    spool = Spool(written.path / "traces", "all")
+    for topic, publisher, count in (("a", "p", 400), ("a", "q", 50), ("b", "p", 40_000), ("c", "q", 7)):
+        written.sent[topic, publisher] = count
+        for first in range(1, count + 1, 9_000):
+            last = min(first + 8_999, count)
+            spool.append(PublicationTrace(topic=topic, publisher=publisher, first=first, last=last, at_us=START_US))
+    for topic, publisher, subscriber, first in (
+        ("a", "p", "whole", 3),
+        ("a", "q", "whole", 1),
+        ("b", "p", "whole", 30_000),
+        ("a", "p", "late", 101),
+        ("a", "p", "unannounced", 390),
+    ):
+        for sequence in range(first, written.sent[topic, publisher] + 1):
+            if sequence != first and chance.random() < 0.02:
+                continue
+            for _ in range(1 + (chance.random() < 0.03)):
+                published = START_US + sequence * 100
+                written.deliveries.append(
+                    DeliveryTrace(
+                        topic=topic,
+                        mode="direct",
+                        publisher=publisher,
+                        subscriber=subscriber,
+                        sequence=sequence,
+                        published_us=published,
+                        received_us=published + int(chance.lognormvariate(6, 1)),
+                    )
+                )
+    for number in range(600):
+        ok = chance.random() < 0.95
+        written.lookups.append(
+            LookupTrace(
+                trace_id=number,
+                cluster="c",
+                mode=chance.choice(["iterative", "recursive"]),
+                origin="o",
+                name="n",
+                key=chance.getrandbits(64),
+                owner=7 if ok else None,
+                owner_address="a:1",
+                outcome="ok" if ok else chance.choice(["PeerUnreachable", "LookupFailed"]),
+                hops=chance.choice([0, 1, 1, 1, 2]),
+                timeouts=0 if ok else 2,
+                start_us=START_US + number * 6_000,
+                duration_us=int(chance.lognormvariate(7, 0.5)),
+                owner_us=int(chance.lognormvariate(5, 0.5)),
+                hop_list=[],
+            )
+        )
+    for row in written.deliveries + written.lookups:
+        spool.append(row)
+    for node in range(8):
+        spool.append(EventTrace(kind="join", node=node, address="a:1", at_us=START_US + node * 1_000_000))
+    spool.append(EventTrace(kind="crash", node=3, address="a:1", at_us=KILL_US))
+    spool.close()
+    return written
+
+
+@pytest.fixture(scope="session")
+def summary(run: Written, spark: Starting) -> Summary:
+    """The analysis of that run."""
+    return analyse(run.path, "local[2]", run.path / "analysis", session=spark)
+
+
+def nearest_rank(values: list[int], share: float) -> int:
+    return sorted(values)[max(1, math.ceil(share * len(values))) - 1]
+
+
+def near(value: float) -> Any:
+    """Within what a histogram of 64 buckets an octave promises."""
+    return pytest.approx(value, rel=0.006, abs=0.5)
+
+
+def test_subscribers_agree_with_counting_by_hand(run: Written, summary: Summary) -> None:
+    """Published from the first sample got, or from the very first where all were asked for; lost, twice, latency."""
+    got: dict[str, dict[tuple[str, str], list[DeliveryTrace]]] = defaultdict(lambda: defaultdict(list))
+    for row in run.deliveries:
+        got[row.subscriber][row.topic, row.publisher].append(row)
+
+    assert [row.subscriber for row in summary.subscribers] == ["deaf", "late", "unannounced", "whole"]
+    for row in summary.subscribers:
+        flows = got[row.subscriber]
+        wanted = {pair for pair in run.sent if row.subscriber == "whole" and pair[0] in ("a", "b")}
+        wanted |= {("c", "q")} if row.subscriber == "deaf" else set()
+        published = sum(
+            run.sent[pair] - (1 if pair in wanted else min(each.sequence for each in flows[pair])) + 1
+            for pair in wanted | set(flows)
+        )
+        rows = [each for flow in flows.values() for each in flow]
+        distinct = sum(len({each.sequence for each in flow}) for flow in flows.values())
+        assert (row.published, row.delivered, row.distinct) == (published, len(rows), distinct)
+        assert (row.lost, row.duplicated) == (published - distinct, len(rows) - distinct)
+        assert row.delivered_after_kill == sum(each.published_us > KILL_US for each in rows)
+        if rows:
+            latencies = [each.received_us - each.published_us for each in rows]
+            assert row.latency_us is not None
+            assert row.latency_us.max == max(latencies)
+            assert row.latency_us.mean == pytest.approx(sum(latencies) / len(latencies), abs=0.06)
+            assert row.latency_us.p50 == near(nearest_rank(latencies, 0.5))
+            assert row.latency_us.p99 == near(nearest_rank(latencies, 0.99))
+    deaf = summary.subscribers[0]
+    assert (deaf.published, deaf.delivered, deaf.lost, deaf.latency_us) == (7, 0, 7, None)
+
+
+def test_deliveries_agree_by_mode_and_topic(run: Written, summary: Summary) -> None:
+    """One row for the mode, one for each topic with deliveries."""
+    assert [(row.mode, row.topic) for row in summary.deliveries] == [("direct", None), ("direct", "a"), ("direct", "b")]
+    for row in summary.deliveries:
+        own = [each.received_us - each.published_us for each in run.deliveries if row.topic in (None, each.topic)]
+        assert row.count == len(own)
+        assert row.latency_us.p99 == near(nearest_rank(own, 0.99))
+
+
+def test_lookups_agree_with_counting_by_hand(run: Written, summary: Summary) -> None:
+    """Hops exactly, latencies within a bucket, outcomes before and after the kill."""
+    assert [row.mode for row in summary.lookups] == ["iterative", "recursive"]
+    for row in summary.lookups:
+        own = [each for each in run.lookups if each.mode == row.mode]
+        answered = [each for each in own if each.outcome == "ok"]
+        hops = [each.hops for each in answered]
+        assert (row.count, row.ok, row.failed) == (len(own), len(answered), len(own) - len(answered))
+        assert row.timeouts == sum(each.timeouts for each in own)
+        assert row.outcomes == Counter(each.outcome for each in own)
+        assert row.after_kill == Counter(each.outcome for each in own if each.start_us > KILL_US)
+        assert row.hops is not None and row.latency_us is not None
+        assert row.hops.mean == pytest.approx(sum(hops) / len(hops), abs=1e-4)
+        assert (row.hops.p50, row.hops.p99) == (nearest_rank(hops, 0.5), nearest_rank(hops, 0.99))
+        assert row.hops.max == max(hops)
+        assert row.latency_us.p50 == near(nearest_rank([each.duration_us for each in answered], 0.5))
+        assert row.owner_us_p50 == near(nearest_rank([each.owner_us for each in answered], 0.5))
+        assert (row.half_log2, row.expected_hops) == (1.5, 1.208)
+        counts = {each.hops: each.count for each in summary.hops if each.mode == row.mode}
+        assert counts == Counter(hops)
+
+
+def test_time_line_counts_each_second(run: Written, summary: Summary) -> None:
+    """Events, deliveries and lookups by outcome; and the events by kind."""
+    assert [(row.kind, row.count, row.first_s, row.last_s) for row in summary.events] == [
+        ("join", 8, 0.0, 7.0),
+        ("crash", 1, 2.0, 2.0),
+    ]
+    counted = {(point.kind, point.second): point.count for point in summary.timeline}
+    assert counted["join", 5] == 1
+    assert sum(count for (kind, _), count in counted.items() if kind == "delivery") == len(run.deliveries)
+    ok = Counter((each.start_us - START_US) // 1_000_000 for each in run.lookups if each.outcome == "ok")
+    assert {second: count for (kind, second), count in counted.items() if kind == "lookup ok"} == ok
+
+
+def test_files_are_written_beside_the_run(run: Written, summary: Summary) -> None:
+    """summary.json holds what the analysis returned, and every figure and table is there."""
+    out = run.path / "analysis"
+    content = json.loads((out / "summary.json").read_text())
+
+    assert content["subscribers"][1]["subscriber"] == summary.subscribers[1].subscriber
+    assert content["rows"]["delivery"] == len(run.deliveries)
+    assert set(content["elapsed_s"]) == {"ingest", "wait_for_spark", "queries", "figures", "total"}
+    assert {"hops.png", "latency.png", "timeline.png", "lookups.csv", "latency.csv"} <= set(content["files"])
+    assert all((out / name).stat().st_size for name in content["files"])
+
+
+def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Starting) -> None:
+    """Only lookups, two run.json, simulated, one spool cut short: partial runs are runs too."""
+    for size in (4, 16):
+        info = RunInfo(
+            run=f"n{size}",
+            source="sim",
+            cluster="c",
+            ring_size=size,
+            successors=2,
+            bits=64,
+            seed=1,
+            commit="abc",
+            started_us=0,
+        )
+        info.save(tmp_path / f"n{size}")
+        spool = Spool(tmp_path / f"n{size}" / "traces", "sim")
+        for number in range(20):
+            spool.append(
+                LookupTrace(
+                    trace_id=number,
+                    cluster="c",
+                    mode="iterative",
+                    origin="o",
+                    name="",
+                    key=1,
+                    owner=1,
+                    owner_address="",
+                    outcome="ok",
+                    hops=number % 3,
+                    timeouts=0,
+                    start_us=number,
+                    duration_us=100,
+                    owner_us=50,
+                    hop_list=[],
+                )
+            )
+        spool.close()
+        with next((tmp_path / f"n{size}" / "traces").iterdir()).open("ab") as file:
+            file.write(b"\xdc\x00\x10\xa6lookup\x01")
+
+    found = analyse(tmp_path, "local[2]", tmp_path / "analysis", session=spark)
+
+    assert [(row.ring_size, row.count, row.ok) for row in found.lookups] == [(4, 20, 20), (16, 20, 20)]
+    assert found.damage["cut_tails"] == 2
+    assert "ring-sizes.png" in found.files
+    assert (found.subscribers, found.deliveries) == ([], [])
+
+
+def command(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "experiments", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S * 2,
+        env={**os.environ, **(environment or {})},
+        check=False,
+    )
+
+
+def test_command_line_analyses_on_the_java_of_the_wheel(run: Written, tmp_path: Path) -> None:
+    """Without JAVA_HOME and with a PATH that has no java; tables of 80 columns, nothing on standard error."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "sh", "dirname", "ps", "env", "uname", "cat", "readlink", "basename", "nohup"):
+        place = next((Path(each) / name for each in ("/usr/bin", "/bin") if (Path(each) / name).exists()), None)
+        if place is not None:
+            (tools / name).symlink_to(place)
+
+    done = command(
+        "analyse",
+        str(run.path),
+        "--out",
+        str(tmp_path / "out"),
+        environment={"JAVA_HOME": "", "PATH": str(tools), "COLUMNS": "80"},
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "whole" in done.stdout and "half log2 N" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["rows"]["lookup"] == 600
+
+
+def test_command_line_refuses_what_is_no_run(tmp_path: Path) -> None:
+    """One line on standard error and exit code 2."""
+    (tmp_path / "run.json").write_text("{}")
+
+    for arguments, said in (
+        (["analyse", str(tmp_path / "nowhere")], "is missing; give the directory of a run"),
+        (["analyse", str(tmp_path)], "missing required field `run`"),
+    ):
+        done = command(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr and done.stderr.count("\n") == 1
+    assert command("analyse").returncode == 2
+
+
+def test_command_line_says_when_spark_cannot_start(run: Written, tmp_path: Path) -> None:
+    """A master that does not exist is one line and exit code 1."""
+    done = command("analyse", str(run.path), "--master", "nonsense", "--out", str(tmp_path))
+
+    assert done.returncode == 1
+    assert "Spark did not start" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_interrupt_ends_the_command_and_its_java(run: Written, tmp_path: Path) -> None:
+    """Ctrl-C while Spark works: exit code 130, no traceback, and the Java process goes."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments", "analyse", str(run.path), "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: bool(java_below(process.pid)) or process.poll() is not None)
+    java = java_below(process.pid)
+    assert java
+
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+
+    assert (process.returncode, stdout) == (130, "")
+    assert "Traceback" not in stderr
+    until(lambda: not any(alive(each) for each in java))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition of another process, at most 60 s."""
+    deadline = time.monotonic() + DEADLINE_S
+    between = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in 60 s"
+        between.wait(0.02)
+
+
+def java_below(parent: int) -> list[int]:
+    """The Java processes that descend from `parent`."""
+    found = []
+    for child in Path(f"/proc/{parent}/task").glob("*/children"):
+        for each in map(int, child.read_text().split()):
+            try:
+                name = Path(f"/proc/{each}/comm").read_text().strip()
+            except FileNotFoundError:
+                continue
+            found += [each] if name == "java" else java_below(each)
+    return found
+
+
+def alive(process: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except FileNotFoundError:
+        return False
