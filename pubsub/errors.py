@@ -21,3 +21,7 @@ class NotDelivered(RingcastError):
 
 class NotRegistered(RingcastError):
     """The ring did not take a registration within the patience."""
+
+
+class NothingReceived(RingcastError):
+    """No sample came within the time that somebody was willing to wait."""

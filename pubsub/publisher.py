@@ -20,7 +20,7 @@ from pubsub.messages import PublisherRecord
 from pubsub.mismatch import Mismatch
 from pubsub.profile import profile
 from pubsub.publishing import Publishing, Stream
-from pubsub.registration import PUBLISHER, Registration
+from pubsub.registration import LEASE_S, PUBLISHER, Registration
 from pubsub.writer import Writer
 
 time_ns = time.time_ns
@@ -38,8 +38,9 @@ class Publisher:
 
     `via`: ring nodes. `history`: past samples of each topic kept for late joiners. `reliability`, `durability`: what is
     offered (pubsub/profile.py). `host`, `port`, `advertise`: where subscribers reach this publisher. `block_s`: how
-    long `publish` waits for a slow reader. `trace`: a directory to leave traces in. `on_mismatch` is called, in the
-    I/O thread, for each subscriber that requests more than is offered.
+    long `publish` waits for a slow reader. `lease_s`: how soon the ring forgets a publisher that crashed. `trace`: a
+    directory to leave traces in. `on_mismatch` is called, in the I/O thread, for each subscriber that requests more
+    than is offered.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Publisher:
         cluster: str = "ringcast",
         block_s: float = 30.0,
         patience_s: float = 5.0,
+        lease_s: float = LEASE_S,
         trace: Path | str | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
     ) -> None:
@@ -61,6 +63,7 @@ class Publisher:
         if self.offered.durability == "persistent":
             raise LocalProtocolError("a publisher without brokers cannot offer persistent durability: it ends with it")
         self.block_s = block_s
+        self._lease_s = lease_s
         self._streams: dict[str, Stream] = {}
         self._closed = False
         self._gate = Gate()
@@ -169,7 +172,7 @@ class Publisher:
         stream = self._streams.get(name)
         if stream is None:
             value = messages.encode(PublisherRecord(self.address, self.offered))
-            registration = Registration(name, PUBLISHER + self.id, value)
+            registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s)
             origin = Origin(name, self._io.ring.space.key(name), self._producer)
             stream = Stream(origin, Writer(name, self.offered), registration)
             self._streams[name] = stream

@@ -12,7 +12,9 @@ from chord.messages import Entry
 from pubsub.directory import directory_of, entry_of
 
 LEASE_S = 10.0
-REFRESH_S = LEASE_S / 3
+REFRESHES = 3
+"""How often an entry is put within one lease."""
+
 POLL_S = 2.0
 RETRY_S = 0.3
 WITHDRAW_STEPS = 200
@@ -30,6 +32,7 @@ class Registration:
     entry: str
     value: bytes
     notify: str = ""
+    lease_s: float = LEASE_S
     registered: bool = False
     closed: bool = False
     busy: bool = False
@@ -52,21 +55,22 @@ def keep_publisher(ring: Ring, registration: Registration, first: Found) -> Oper
                 registration.registered = True
                 first(entries)
             topic = registration.topic
-            yield from ring.put(directory_of(topic, ring.space), entry_of(topic), b"", LEASE_S)
+            yield from ring.put(directory_of(topic, ring.space), entry_of(topic), b"", registration.lease_s)
             registration.error = None
         except RingcastError as error:
             registration.error = error
             yield from sleep(RETRY_S)
         else:
-            yield from sleep(REFRESH_S)
+            yield from sleep(registration.lease_s / REFRESHES)
 
 
 def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Operation[None]:
     """Keep a subscriber registered; `found` gets the record now and every two seconds, if a change went missing."""
-    since_put_s = REFRESH_S
+    refresh_s = registration.lease_s / REFRESHES
+    since_put_s = refresh_s
     while not registration.closed:
         try:
-            if since_put_s >= REFRESH_S:
+            if since_put_s >= refresh_s:
                 yield from _put(ring, registration)
                 since_put_s = 0.0
             entries = yield from ring.get(registration.topic)
@@ -76,11 +80,12 @@ def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Ope
                 found(entries)
         except RingcastError as error:
             registration.error = error
-            since_put_s = REFRESH_S
+            since_put_s = refresh_s
             yield from sleep(RETRY_S)
         else:
-            yield from sleep(POLL_S)
-            since_put_s += POLL_S
+            pause_s = min(POLL_S, refresh_s)
+            yield from sleep(pause_s)
+            since_put_s += pause_s
 
 
 def withdraw(ring: Ring, registration: Registration) -> Operation[None]:
@@ -97,7 +102,7 @@ def _put(ring: Ring, registration: Registration) -> Operation[None]:
     registration.busy = True
     try:
         yield from ring.put(
-            registration.topic, registration.entry, registration.value, LEASE_S, notify=registration.notify
+            registration.topic, registration.entry, registration.value, registration.lease_s, notify=registration.notify
         )
     except RingcastError:
         registration.busy = False

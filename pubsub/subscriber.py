@@ -17,6 +17,7 @@ from pubsub.io_thread import IoThread
 from pubsub.limits import WINDOW_BYTES
 from pubsub.mismatch import Mismatch
 from pubsub.profile import profile
+from pubsub.registration import LEASE_S
 from pubsub.sample import Sample
 from pubsub.subscribing import Arrived, Subscribing
 
@@ -50,6 +51,7 @@ class Subscriber:
         advertise: str | None = None,
         cluster: str = "ringcast",
         patience_s: float = 5.0,
+        lease_s: float = LEASE_S,
         trace: Path | str | None = None,
         on_sample: Callable[[Sample], object] | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
@@ -67,7 +69,7 @@ class Subscriber:
         self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
         router, self.address = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
-        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, self._gate)
+        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s, self._gate)
         self._subscribing.on_mismatch = on_mismatch
         self._queue = self._subscribing.queue
         io.changed = self._subscribing.on_changed
@@ -114,6 +116,11 @@ class Subscriber:
     def lost(self) -> int:
         """Samples known to be missed: dropped for a best-effort reader, or no longer kept when they were asked for."""
         return self._subscribing.lost
+
+    @property
+    def publishers(self) -> list[tuple[str, str]]:
+        """Topic and identifier of every publisher that is read, or tried."""
+        return self._subscribing.publishers()
 
     @property
     def mismatches(self) -> list[Mismatch]:

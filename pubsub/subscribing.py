@@ -22,7 +22,7 @@ from pubsub.messages import FromSubscriber, Gone, Heartbeat, Incompatible, Subsc
 from pubsub.mismatch import Mismatch
 from pubsub.profile import Profile
 from pubsub.reader import Reader
-from pubsub.registration import PUBLISHER, Registration, keep_subscriber, withdraw
+from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
 from pubsub.trace import DeliveryTrace
 
 TICK_S = 0.25
@@ -71,7 +71,7 @@ class Subscribing:
     """Reads topics from every publisher that the ring names. Everything here runs in the I/O thread."""
 
     def __init__(
-        self, io: IoThread, name: str, requested: Profile, topics: list[str], address: str, gate: Gate
+        self, io: IoThread, name: str, requested: Profile, topics: list[str], address: str, lease_s: float, gate: Gate
     ) -> None:
         self.queue: deque[Arrived] = deque()
         self.taken: deque[Arrived] = deque()
@@ -80,7 +80,9 @@ class Subscribing:
         self.lost = 0
         self.bad_frames = 0
         value = messages.encode(messages.SubscriberRecord(requested))
-        self.registrations = {topic: Registration(topic, f"sub/{name}", value, notify=address) for topic in topics}
+        self.registrations = {
+            topic: Registration(topic, SUBSCRIBER + name, value, address, lease_s) for topic in topics
+        }
         self._io = io
         self._name = name
         self._requested = requested
@@ -162,6 +164,10 @@ class Subscribing:
         self._connections[address] = connection
         self._io.driver.watch(socket, lambda: self._on_readable(connection))
         return connection
+
+    def publishers(self) -> list[tuple[str, str]]:
+        """Topic and identifier of every publisher that is read, or tried. Called by the application."""
+        return [(topic, f"{publisher:016x}") for topic, publisher in list(self._readers)]
 
     # What publishers send ------------------------------------------------------------------------------------------
 
@@ -283,6 +289,12 @@ class Subscribing:
             if ack is not None:
                 connection.say(ack)
             connection.say(Unsubscribe(reader.stream))
+        now = time.monotonic()
+        for connection in self._connections.values():
+            if all(reader.silent_s(now) > UNLISTED_FOR_S for reader in connection.by_stream.values()):
+                # Nobody is there; the good-bye would keep the context waiting.
+                self._io.driver.unwatch(connection.socket)
+                connection.socket.close(linger=0)
         self._trace()
         return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
 

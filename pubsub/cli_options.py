@@ -1,0 +1,30 @@
+"""Options that `ringcast pub` and `ringcast sub` share."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TERMINATED = 128 + signal.SIGTERM
+
+Reliability = Annotated[str, typer.Option(help="best_effort or at_least_once.", metavar="KIND")]
+Durability = Annotated[
+    str | None,
+    typer.Option(help="volatile, transient or persistent; by default what --history needs.", metavar="KIND"),
+]
+TraceTo = Annotated[Path | None, typer.Option(help="Directory to leave traces in.", metavar="DIR")]
+AtHost = Annotated[str, typer.Option(help="Address to listen on.")]
+AtPort = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)]
+Advertise = Annotated[
+    str | None,
+    typer.Option(help="HOST[:PORT] that others reach this process at, if not --host.", metavar="HOST[:PORT]"),
+]
+
+
+def end_on_sigterm() -> None:
+    """Have SIGTERM unwind the stack, so that the entries come off the ring."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))

@@ -1,0 +1,148 @@
+"""`ringcast sub`: samples as lines on stdout; and `ringcast topics`."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chord.cli_names import AsJson, Cluster, Patience, Via
+from chord.client import RingClient
+from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm
+from pubsub.directory import PREFIX, directories
+from pubsub.errors import NothingReceived
+from pubsub.mismatch import Mismatch
+from pubsub.sample import Sample
+from pubsub.subscriber import Subscriber
+
+Keep = Callable[[list[Sample]], None]
+
+
+def sub(
+    topics: Annotated[list[str], typer.Argument(help="Topics to receive.", metavar="TOPIC...")],
+    via: Via = None,
+    count: Annotated[int | None, typer.Option(help="Stop after so many samples.", min=1)] = None,
+    history: Annotated[int, typer.Option(help="Past samples to get from each publisher.", min=0)] = 0,
+    reliability: Reliability = "at_least_once",
+    durability: Durability = None,
+    wait: Annotated[
+        float | None, typer.Option(help="Give up (exit code 1) after so many seconds without a sample.", min=0.0)
+    ] = None,
+    latency_file: Annotated[
+        Path | None,
+        typer.Option(help="CSV to write: publisher,topic,sequence,latency_us of each sample.", metavar="FILE.csv"),
+    ] = None,
+    as_json: AsJson = False,
+    trace: TraceTo = None,
+    host: AtHost = "127.0.0.1",
+    port: AtPort = 0,
+    advertise: Advertise = None,
+    patience: Patience = 5.0,
+    cluster: Cluster = "ringcast",
+) -> None:
+    """Print each sample of the topics as one line, until --count or Ctrl-C.
+
+    A line on stderr says when the subscriber is registered: it gets every sample of publishers that come later.
+
+    \b
+    Examples:
+      ringcast sub flights.JFK --via 127.0.0.1:5000
+      ringcast sub flights.JFK flights.LGA --history 10 --json
+      ringcast sub flights.JFK --count 1000 --latency-file latency.csv > /dev/null
+    """
+    end_on_sigterm()
+    with ExitStack() as stack:
+        keep = _latencies(stack, latency_file) if latency_file else None
+        subscriber = stack.enter_context(
+            Subscriber(
+                topics,
+                list(via or []),
+                history=history,
+                reliability=reliability,
+                durability=durability,
+                host=host,
+                port=port,
+                advertise=advertise,
+                cluster=cluster,
+                patience_s=patience,
+                trace=trace,
+                on_mismatch=_warn,
+            )
+        )
+        print(f"subscribed to {', '.join(topics)}", file=sys.stderr, flush=True)
+        _print(subscriber, count, -1.0 if wait is None else wait, as_json, keep)
+        if subscriber.lost:
+            print(f"lost {subscriber.lost} samples", file=sys.stderr)
+
+
+def topics(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast") -> None:
+    """List the topics that have a publisher, or had one a few seconds ago.
+
+    \b
+    Example:
+      ringcast topics --via 127.0.0.1:5000
+    """
+    with RingClient(via or [], cluster, patience) as client:
+        entries = [entry.entry for name in directories() for entry in client.get(name)]
+    found = sorted(entry.removeprefix(PREFIX) for entry in entries if entry.startswith(PREFIX))
+    if as_json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    for topic in found if not as_json else ():
+        print(topic)
+
+
+def _print(subscriber: Subscriber, count: int | None, wait_s: float, as_json: bool, keep: Keep | None) -> None:
+    left = count
+    out = sys.stdout.buffer
+    while left is None or left > 0:
+        samples = subscriber.receive_batch(wait_s)
+        if not samples:
+            raise NothingReceived(f"no sample came within {wait_s:g} s")
+        if left is not None:
+            samples = samples[:left]
+            left -= len(samples)
+        lines = (_as_json(sample) if as_json else sample.payload for sample in samples)
+        out.write(b"".join(part for line in lines for part in (line, b"\n")))
+        out.flush()
+        if keep is not None:
+            keep(samples)
+
+
+def _latencies(stack: ExitStack, path: Path) -> Keep:
+    file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["publisher", "topic", "sequence", "latency_us"])
+
+    def keep(samples: list[Sample]) -> None:
+        writer.writerows(
+            (sample.publisher, sample.topic, sample.sequence, sample.received_us - sample.published_us)
+            for sample in samples
+        )
+
+    return keep
+
+
+def _as_json(sample: Sample) -> bytes:
+    shown: dict[str, str | int] = {
+        "topic": sample.topic,
+        "publisher": sample.publisher,
+        "sequence": sample.sequence,
+        "published_us": sample.published_us,
+        "received_us": sample.received_us,
+    }
+    try:
+        shown["payload"] = sample.payload.decode("utf-8")
+    except UnicodeDecodeError:
+        shown["payload_base64"] = base64.b64encode(sample.payload).decode("ascii")
+    return json.dumps(shown, ensure_ascii=False).encode("utf-8")
+
+
+def _warn(mismatch: Mismatch) -> None:
+    print(f"no match with publisher {mismatch.other} on {mismatch.topic}: {mismatch.text}", file=sys.stderr)
