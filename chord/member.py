@@ -17,7 +17,6 @@ from chord.kernel import Kernel
 from chord.messages import (
     CompareArc,
     ConfirmOwner,
-    FetchArc,
     GetNeighbours,
     Hop,
     Leave,
@@ -28,7 +27,6 @@ from chord.messages import (
     Notify,
     Nudge,
     Owned,
-    Page,
     Ping,
     Pointer,
     Pong,
@@ -61,6 +59,7 @@ class Member:
         self.leaving = False
         self.adopted = False
         self.complete = True
+        self.joined_after = me.id
         self.pending = 0
         self.stabilizing = False
         self.stabilize_again = False
@@ -78,7 +77,6 @@ class Member:
             Meet: self._meet,
             Leave: self._leave,
             CompareArc: self._compare_arc,
-            FetchArc: self._fetch_arc,
         }
         self.start_stabilizing: Callable[[], None] = lambda: None
         self.start_rectifying: Callable[[Pointer], None] = lambda _notifier: None
@@ -238,6 +236,3 @@ class Member:
 
     def _compare_arc(self, request: CompareArc) -> Same:
         return Same(self.store.digest(request.low, request.high) == request.digest)
-
-    def _fetch_arc(self, request: FetchArc) -> Page:
-        return self.store.arc(request.low, request.high, request.after, self.kernel.now)

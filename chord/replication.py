@@ -6,6 +6,8 @@ fetches its arc from its successor, and passes requests on to it until that is c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chord import ring_state
 from chord.effects import Operation, call, cast, gather, sleep, spawn
 from chord.errors import (
@@ -20,6 +22,7 @@ from chord.errors import (
     RemoteProtocolError,
     RingcastError,
 )
+from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
 from chord.messages import (
@@ -41,9 +44,11 @@ from chord.names import normalise
 
 COPY_ROUNDS = 6
 COPY_PAUSE_S = 0.2
-TAKE_OVER_ROUNDS = 20
+TAKE_OVER_ROUNDS = 60
 PAGES_AT_MOST = 10_000
 LEAVE_TARGETS = 4
+PASSED_ON = 4
+"""Successors that a joiner asks for a record which it has not got yet."""
 
 
 def install(member: Member) -> None:
@@ -51,6 +56,7 @@ def install(member: Member) -> None:
     member.handlers[Put] = lambda request: _put(member, request)
     member.handlers[Get] = lambda request: _get(member, request)
     member.handlers[Copy] = lambda request: _copy(member, request)
+    member.handlers[FetchArc] = lambda request: _arc(member, request)
 
 
 def _key(member: Member, name: str) -> int:
@@ -64,11 +70,23 @@ def _key(member: Member, name: str) -> int:
 
 def _get(member: Member, request: Get) -> Page | Operation[Page]:
     key = _key(member, request.name)
-    if not request.acting:
+    if request.acting:
+        if not member.complete:
+            raise Busy(f"{member.me} has not got all of its records yet")
+    else:
         member.require_owner(key)
-        if not member.complete and member.state.successors:
-            passed_on = Get(request.name, request.after, acting=True)
-            return call(member.state.successor, passed_on, Page, attempts=2)
+        if not member.complete:
+            return _get_passed_on(member, Get(request.name, request.after, acting=True))
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
+    """The answer of the first successor that is complete: the next one may have joined just now itself."""
+    for successor in member.state.successors[:PASSED_ON]:
+        try:
+            return (yield from call(successor, request, Page, attempts=2))
+        except (PeerUnreachable, NotMember, Busy):
+            continue
     return member.store.page(request.name, request.after, member.kernel.now)
 
 
@@ -76,7 +94,10 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
     key = _key(member, request.name)
     if member.leaving:
         raise Busy(f"{member.me} is leaving the ring")
-    if not request.acting:
+    if request.acting:
+        if not member.complete:
+            raise Busy(f"{member.me} has not got all of its records yet")
+    else:
         member.require_owner(key)
         if not member.complete and member.state.successors:
             return call(member.state.successor, _acting(request), Stored)
@@ -120,6 +141,13 @@ def tell_registered(member: Member, entry: Entry) -> None:
 def _tell(addresses: list[str], change: Changed) -> Operation[None]:
     for address in addresses:
         yield from cast(address, change)
+
+
+def _arc(member: Member, request: FetchArc) -> Page:
+    if not member.complete:
+        # What it has so far would pass for all there is.
+        raise Busy(f"{member.me} has not got all of its records yet")
+    return member.store.arc(request.low, request.high, request.after, member.kernel.now)
 
 
 # Copies ------------------------------------------------------------------------------------------------------------
@@ -166,7 +194,10 @@ def _takes_over(member: Member, pointer: Pointer, entry: Entry) -> bool:
 
 
 def repair(member: Member) -> Operation[None]:
-    """Compare the member's arc with each replica, and send it what it lacks."""
+    """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
+
+    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
+    """
     if not member.active or not member.complete or member.state.predecessor is None:
         return
     targets = ring_state.replicas(member.state, member.settings.replicas)
@@ -177,6 +208,7 @@ def repair(member: Member) -> Operation[None]:
             answer = yield from call(target, CompareArc(low, high, digest), Same)
             if not answer.same:
                 yield from _send_arc(member, target, low, high, handover=False)
+                yield from _fetch_pages(member, target, low, high)
         except RingcastError:
             continue  # the next repair, a little later, does it again
 
@@ -219,6 +251,8 @@ def _fetch_arc(member: Member, successor: Pointer) -> Operation[bool]:
     after = ("", "")
     for _ in range(PAGES_AT_MOST):
         low, high = member.arc()
+        if between(member.joined_after, low, high):
+            low = member.joined_after  # whoever has joined between since then fetches its part from here
         page = yield from call(successor, FetchArc(low, high, after), Page, attempts=2)
         for entry in page.entries:
             member.store.merge(entry, member.kernel.now)
@@ -230,20 +264,37 @@ def _fetch_arc(member: Member, successor: Pointer) -> Operation[bool]:
     return False
 
 
-def hand_over(member: Member) -> Operation[None]:
-    """Leave gracefully: the arc goes to the first successor that takes it, then both neighbours are told."""
+def _fetch_pages(member: Member, source: Pointer, low: int, high: int) -> Operation[None]:
+    """Merge every entry with a key in (low, high] that another member holds."""
+    after = ("", "")
+    for _ in range(PAGES_AT_MOST):
+        page = yield from call(source, FetchArc(low, high, after), Page, attempts=2)
+        for entry in page.entries:
+            member.store.merge(entry, member.kernel.now)
+        if not page.more:
+            return
+        after = (page.entries[-1].name, page.entries[-1].entry)
+
+
+def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[None]:
+    """Leave gracefully: all records go to the first successor that takes them, then both neighbours are told.
+
+    All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member.
+    `known`: members of other processes that this process knows of, should the list hold none.
+    """
     member.leaving = True
-    low, high = member.arc()
-    for target in member.state.successors[:LEAVE_TARGETS]:
-        if target.address == member.me.address:
-            continue
+    me = member.me
+    distance = member.settings.space.distance
+    others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
+    targets = sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation))
+    for target in targets[:LEAVE_TARGETS]:
         try:
-            yield from _send_arc(member, target, low, high, handover=True)
+            yield from _send_arc(member, target, me.id, me.id, handover=True)
             break
         except RingcastError:
             continue
     neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
-    yield from gather([call(pointer, Leave(member.me), Noted) for pointer in dict.fromkeys(neighbours)])
+    yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
     member.active = False
     member.event("left")
 
