@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from chord import maintenance, replication
 from chord.effects import Operation, call, cast, sleep, spawn
-from chord.errors import Busy, LookupFailed, NotMember, PeerUnreachable, Refused, RemoteProtocolError, RingcastError
+from chord.errors import Busy, LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError
 from chord.kernel import Kernel
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -112,7 +112,9 @@ class Host:
             try:
                 yield from maintenance.join(member, contacts)
                 break
-            except (LookupFailed, PeerUnreachable, Refused, RemoteProtocolError) as error:
+            except LocalProtocolError:
+                raise
+            except RingcastError as error:
                 if self.kernel.now > deadline:
                     through = ", ".join(pointer.address for pointer in contacts)
                     raise LookupFailed(f"{self.kernel.address} could not join through {through}: {error}") from error
@@ -160,9 +162,10 @@ class Host:
 
     def leave(self) -> Operation[None]:
         """Hand every record over and tell the neighbours; ends when the process may go."""
+        known = [pointer for member in self.members for pointer in member.state.successors]
         for member in self.members:
             if member.active:
-                yield from replication.hand_over(member)
+                yield from replication.hand_over(member, known)
 
     def walk(self) -> Operation[list[Neighbours]]:
         """The members of the ring in order from the first of this process, each with its own view."""
@@ -283,14 +286,19 @@ def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
     """Follow the successors from `start` until the walk comes round, skipping successors that do not answer."""
     views: list[Neighbours] = []
     seen: set[int] = set()
+    gone: set[str] = set()
     pending = [start]
     while pending and len(views) < WALK_AT_MOST:
         pointer = pending.pop(0)
+        if pointer.address in gone:
+            continue
         try:
             view = yield from call(pointer, GetNeighbours(observe=True), Neighbours, attempts=2)
-        except RingcastError:
+        except RingcastError as error:
             if not views:
                 raise
+            if isinstance(error, PeerUnreachable):
+                gone.add(pointer.address)
             continue
         if view.member.id in seen:
             break

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chord.effects import Call, Operation, call
-from chord.errors import Busy, LookupFailed, NotMember, NotOwner, PeerUnreachable, RemoteProtocolError
+from chord.errors import LookupFailed, NotOwner, PeerUnreachable, RingcastError
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_HOPS
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pointer
@@ -86,7 +86,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
             walk.exchanges.append(_trace(pointer, asker.now - sent_at, timed_out=True))
             why = str(error)
             continue
-        except (NotMember, Busy, RemoteProtocolError) as error:
+        except RingcastError as error:
             walk.exchanges.append(_trace(pointer, asker.now - sent_at))
             why = str(error)
             continue
@@ -131,11 +131,6 @@ def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Po
         sent_at = asker.now
         try:
             answer = yield from call(candidate, ConfirmOwner(walk.key), Owned, attempts=2)
-        except (PeerUnreachable, NotMember, Busy, RemoteProtocolError) as error:
-            timed_out = isinstance(error, PeerUnreachable)
-            walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
-            unreachable.add(candidate)
-            why = str(error)
         except NotOwner as refusal:
             walk.exchanges.append(_trace(candidate, asker.now - sent_at))
             hint = refusal.hint
@@ -145,6 +140,11 @@ def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Po
                 why = f"{candidate} named {hint}, which is farther from the key"
                 continue
             pending.extend((candidate, hint))
+        except RingcastError as error:
+            timed_out = isinstance(error, PeerUnreachable)
+            walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
+            unreachable.add(candidate)
+            why = str(error)
         else:
             walk.exchanges.append(_trace(answer.owner, asker.now - sent_at))
             return answer.owner

@@ -6,6 +6,8 @@ A member is `pending` exactly while a neighbour query of its own is unanswered.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from chord import ring_state
 from chord.effects import Operation, call, cast, sleep
 from chord.errors import (
@@ -14,8 +16,7 @@ from chord.errors import (
     LookupFailed,
     NotMember,
     PeerUnreachable,
-    Refused,
-    RemoteProtocolError,
+    RingcastError,
 )
 from chord.identifiers import between
 from chord.lookup import Walk, find_predecessor
@@ -70,6 +71,7 @@ def join(member: Member, via: list[Pointer]) -> Operation[None]:
             member.state = ring_state.joined(member.state, answer)
             member.active = True
             member.complete = False
+            member.joined_after = answer.member.id
             member.event("joined", str(answer.member))
             return
         else:
@@ -124,7 +126,7 @@ def _stabilize_once(member: Member) -> Operation[bool]:
         except DEAD:
             member.drop(successor)
             return not member.state.isolated
-        except (Refused, RemoteProtocolError):
+        except RingcastError:
             return False
         if member.state.successor != successor:
             return True
@@ -142,7 +144,7 @@ def _adopt_closer(member: Member, answer: Neighbours) -> Operation[bool]:
         return False
     try:
         candidate = yield from ask_neighbours(member, found)
-    except (*DEAD, Refused, RemoteProtocolError):
+    except RingcastError:
         return False
     before = member.state.successor
     member.state = ring_state.candidate_answered(member.state, candidate)
@@ -158,7 +160,7 @@ def rectify(member: Member) -> Operation[None]:
         except DEAD:
             if member.state.predecessor == old:
                 member.drop(old)
-        except (Refused, RemoteProtocolError):
+        except RingcastError:
             pass
         else:
             if member.state.predecessor == old:
@@ -183,7 +185,8 @@ def enter(member: Member) -> Operation[None]:
     yield from stabilize(member)
     predecessor = member.state.predecessor
     if member.state.successors:
-        yield from call(member.state.successor, Notify(member.me), Noted, attempts=2)
+        with suppress(RingcastError):  # every stabilization notifies it again
+            yield from call(member.state.successor, Notify(member.me), Noted, attempts=2)
     if predecessor is not None:
         yield from cast(predecessor, Nudge())
 
