@@ -34,7 +34,8 @@ def every_survivor_agrees(ring: LocalRing) -> None:
 
     deadline = time.monotonic() + AGREE_S
     for address in ring.addresses():
-        eventually(lambda address=address: through(address), max(2.0, deadline - time.monotonic()), f"ring by {address}")
+        left_s = max(2.0, deadline - time.monotonic())
+        eventually(lambda address=address: through(address), left_s, f"ring by {address}")
 
 
 @pytest.mark.parametrize("politely", [True, False], ids=["sigterm", "kill"])

@@ -47,7 +47,7 @@ def owner_and_next(ring: LocalRing, name: str):
 
 
 def test_records_survive_two_crashes_at_once(ring):
-    """With three copies, the owner and a replica are killed at the same moment: each record is still found, everywhere."""
+    """With three copies, the owner and a replica are killed at the same moment: each record is still found."""
     ring.grow(6)
     all_agree(ring)
     put_all(ring)
@@ -152,7 +152,6 @@ def test_a_process_of_many_virtual_nodes_hands_everything_over(ring):
     ring.grow(1)
     ring._options = ["--replicas", "1"]
     ring.grow(1)
-    eventually(lambda: ring.nodes[0].look(), 20.0)
     with RingClient(ring.addresses(), patience_s=20.0) as client:
         for name in NAMES:
             client.put(name, "entry", name.encode(), LEASE_S)

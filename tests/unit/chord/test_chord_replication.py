@@ -1,0 +1,248 @@
+"""Records stay with whoever answers for them, through joins, leaves and crashes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chord import replication
+from chord.asking import Ring
+from chord.effects import call
+from chord.errors import Busy, CopiesMissing, PeerUnreachable, Refused, RingcastError
+from chord.host import Host
+from chord.kernel import Kernel
+from chord.messages import Copy, Entry, FetchArc, Get, Notify, Page, Put, Request, Stored
+from chord.settings import Settings
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer
+
+LEASE_S = 600.0
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def client(world: World, hosts: list[Host]) -> tuple[Kernel, Ring]:
+    kernel = Kernel("ringcast", "client", random.Random(7))
+    world.add(kernel)
+    return kernel, Ring(kernel, [each.kernel.address for each in hosts], SPACE)
+
+
+def put(world: World, hosts: list[Host], name: str, value: bytes = b"v") -> Stored:
+    kernel, ring = client(world, hosts)
+    return world.finish(kernel, ring.put(name, "e", value, LEASE_S))
+
+
+def get(world: World, hosts: list[Host], name: str) -> list[tuple[int, bytes]]:
+    kernel, ring = client(world, hosts)
+    return [(entry.version, entry.value) for entry in world.finish(kernel, ring.get(name))]
+
+
+def held(one: Host, name: str, now: float) -> list[bytes]:
+    return [entry.value for entry in one.members[0].store.page(name, "", now).entries]
+
+
+@pytest.mark.parametrize(("members", "copies"), [(1, 1), (2, 2), (3, 3), (5, 3)])
+def test_a_put_is_acknowledged_by_as_many_as_can_hold_it(world, members, copies):
+    """min(replicas, processes) processes hold an entry when its put returns."""
+    hosts = boot(world, [100 * number for number in range(1, members + 1)])
+
+    assert put(world, hosts, "k150") == Stored(1, copies)
+    assert sum(bool(held(each, "k150", world.now)) for each in hosts) == copies
+
+
+def test_a_put_that_too_few_hold_says_so(world):
+    """When the replicas refuse the copies for good the put fails with CopiesMissing, which is indefinite."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), Copy)
+
+    with pytest.raises(CopiesMissing, match=r"held by 1 of \d processes; put it again"):
+        world.finish(hosts[0].kernel, replication._put(member, Put("k50", "e", b"v", LEASE_S)))
+
+    assert not CopiesMissing.definite
+
+
+def test_a_replica_that_owns_the_key_refuses_a_copy(world):
+    """A copy from somebody who is not the owner of its key is refused, unless it is a hand-over."""
+    hosts = boot(world, [100, 200])
+    entry = Entry("k150", "e", 1, b"v", LEASE_S)
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Refused, match="owns a key of this copy itself"):
+        world.finish(kernel, call(hosts[1].members[0].me, Copy((entry,)), object))
+
+    world.finish(kernel, replication._send_arc(hosts[0].members[0], hosts[1].members[0].me, 0, 0, True))
+
+
+def test_a_joiner_has_the_records_of_its_arc(world):
+    """After a join the new owner holds the record itself."""
+    hosts = boot(world, [100, 500])
+    put(world, hosts, "k300")
+
+    joiner = host(world, 400)
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+
+    assert get(world, [joiner], "k300") == [(1, b"v")]
+    assert world.run(lambda: joiner.members[0].complete)
+    assert held(joiner, "k300", world.now) == [b"v"]
+
+
+def test_a_joiner_passes_reads_on_until_it_has_everything(world):
+    """While its hand-over does not come through, a joiner answers a read from its successor, and so does a put."""
+    hosts = boot(world, [100, 500])
+    put(world, hosts, "k300")
+    world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
+
+    joiner = host(world, 400)
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+
+    assert not joiner.members[0].complete
+    assert get(world, [joiner], "k300") == [(1, b"v")]
+    assert put(world, hosts, "k300", b"w").version == 2
+    assert get(world, [joiner], "k300") == [(2, b"w")]
+
+
+def test_an_incomplete_member_hands_nothing_over(world):
+    """Whoever fetches an arc from a member that is itself fetching waits: half of it would pass for all of it."""
+    hosts = boot(world, [100, 500])
+    put(world, hosts, "k300")
+    member = hosts[1].members[0]
+    member.complete = False
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy, match="has not got all of its records yet"):
+        world.finish(kernel, call(member.me, FetchArc(100, 400), Page))
+
+
+def test_two_that_join_side_by_side_both_get_their_records(world):
+    """The nearer joiner's hand-over is held up; the farther one joins before it, and ends up with every record."""
+    hosts = boot(world, [100, 500])
+    for key in (150, 250, 350, 450):
+        put(world, hosts, f"k{key}")
+    world.lost = lambda sender, _receiver, message: (
+        sender == "n400:1" and isinstance(getattr(message, "body", None), FetchArc)
+    )
+    nearer = host(world, 400)
+    world.finish(nearer.kernel, nearer.boot(["n100:1"], 30.0))
+    farther = host(world, 300)
+    world.finish(farther.kernel, farther.boot(["n100:1"], 30.0))
+    world.run(at_most_s=1.0)
+
+    assert [get(world, [farther], f"k{key}") for key in (150, 250, 350, 450)] == [[(1, b"v")]] * 4
+    world.lost = lambda _sender, _receiver, _message: False
+    assert world.run(lambda: nearer.members[0].complete and farther.members[0].complete)
+
+    assert [held(farther, f"k{key}", world.now) for key in (150, 250)] == [[b"v"]] * 2
+    assert [get(world, [farther], f"k{key}") for key in (150, 250, 350, 450)] == [[(1, b"v")]] * 4
+
+
+def test_a_joiner_that_cannot_notify_its_successor_completes(world):
+    """The notice to the successor gets no reply: the joiner fetches its records all the same, and is adopted later."""
+    hosts = boot(world, [100, 500, 800])
+    put(world, hosts, "k300")
+    joiner = host(world, 400)
+    world.lost = lambda _sender, _receiver, message: (
+        isinstance(message, Request) and isinstance(message.body, Notify) and message.call != 0
+    )
+
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+
+    assert world.run(lambda: joiner.members[0].complete, 30.0)
+    assert held(joiner, "k300", world.now) == [b"v"]
+
+
+def test_an_owner_gets_from_its_replicas_what_it_lacks(world):
+    """A node joined and its predecessor died before it copied anything there: the replicas bring that back."""
+    hosts = boot(world, [100, 300, 500, 800])
+    put(world, hosts, "k250")
+    world.lost = lambda sender, receiver, message: (
+        sender == "n300:1" and receiver == "n400:1" and isinstance(getattr(message, "body", None), Copy)
+    )
+    joiner = host(world, 400)
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    assert world.run(lambda: joiner.members[0].complete)
+    assert held(joiner, "k250", world.now) == []
+
+    world.crash("n300:1")
+    world.run(lambda: joiner.members[0].owns(250), 30.0)
+    world.run(at_most_s=6.0)
+
+    assert get(world, [joiner], "k250") == [(1, b"v")]
+
+
+def test_a_leaving_member_hands_over_what_was_handed_to_it(world):
+    """Neighbours leave one after the other, each having just got the records of the one before it."""
+    hosts = boot(world, [100, 200, 300, 400, 800], Settings(space=SPACE, replicas=1))
+    put(world, hosts, "k150")
+    member = hosts[2].members[0]
+    entry = hosts[1].members[0].store.entries(0, 0, world.now)[0]
+    world.finish(hosts[1].kernel, call(member.me, Copy((entry,), True), object))
+
+    world.finish(hosts[2].kernel, hosts[2].leave())
+
+    assert held(hosts[3], "k150", world.now) == [b"v"]
+
+
+def test_a_leaving_member_takes_no_hand_over(world):
+    """A member on its way out refuses records, so that they go to one that stays."""
+    hosts = boot(world, [100, 200, 300])
+    hosts[1].members[0].leaving = True
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy, match="is leaving the ring and takes no hand-over"):
+        world.finish(kernel, call(hosts[1].members[0].me, Copy((), True), object))
+    with pytest.raises(Busy, match="is leaving the ring"):
+        world.finish(kernel, call(hosts[1].members[0].me, Put("k150", "e", b"", LEASE_S), object))
+
+
+def test_virtual_nodes_of_the_leaving_process_are_no_place_for_its_records(world):
+    """However many of its own virtual nodes follow, a leaver's records go to another process."""
+    settings = Settings(space=SPACE, replicas=1)
+    big = Host(settings, "n10:1", 9, random.Random(3))
+    world.add(big.kernel)
+    world.finish(big.kernel, big.boot([], 30.0))
+    small = host(world, 800, settings)
+    world.finish(small.kernel, small.boot(["n10:1"], 30.0))
+    world.run(at_most_s=10.0)
+    for key in (5, 11, 13, 15):
+        put(world, [big], f"k{key}")
+
+    world.finish(big.kernel, big.leave())
+
+    assert [held(small, f"k{key}", world.now) for key in (5, 11, 13, 15)] == [[b"v"]] * 4
+
+
+def test_a_name_in_another_form_is_refused(world):
+    """A record is kept under the NFC form of its name, and a request with another form is told which."""
+    hosts = boot(world, [100])
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(RingcastError, match="is not in its NFC form; send"):
+        world.finish(kernel, call(pointer(0, "n100:1", 0), Get("e\u0301"), Page))
+
+
+def test_whoever_is_registered_hears_of_a_change(world):
+    """A put and a deletion are cast to every address that an entry of the record registers."""
+    hosts = boot(world, [100])
+    kernel, ring = client(world, hosts)
+    world.finish(kernel, ring.put("k50", "listener", b"", LEASE_S, notify="ear:1"))
+    world.sent.clear()
+
+    world.finish(kernel, ring.put("k50", "e", b"v", LEASE_S))
+    world.finish(kernel, ring.delete("k50", "e"))
+
+    heard = [message.body.entry for _, receiver, message in world.sent if receiver == "ear:1"]
+    assert [(entry.entry, entry.version, entry.deleted) for entry in heard] == [("e", 1, False), ("e", 2, True)]
+
+
+def test_an_unreachable_owner_is_a_time_out(world):
+    """A put that gets no reply is indefinite."""
+    kernel = Kernel("ringcast", "client", random.Random(7))
+    world.add(kernel)
+
+    with pytest.raises(PeerUnreachable, match=r"no reply from n1:1 within 0\.50 s"):
+        world.finish(kernel, call(pointer(1), Notify(pointer(2)), object))
+    assert SETTINGS.replicas == 3
