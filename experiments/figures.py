@@ -104,4 +104,4 @@ def _title(figure: Figure, summary: Summary, runs: list[str], title: str, what: 
     sources = {run["source"] for run in summary.runs if run["run"] in runs}
     source = ", ".join(sorted(SOURCE_NAMES[source] for source in sources))
     figure.suptitle(f"{title} ({source})\n", fontsize=13, fontweight="bold")
-    figure.text(0.5, 0.925, what, ha="center", va="top", fontsize=9, color="0.35")
+    figure.text(0.5, 1 - 0.36 / figure.get_figheight(), what, ha="center", va="top", fontsize=9, color="0.35")

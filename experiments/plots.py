@@ -48,7 +48,7 @@ def hop_bars(axis: Axes, rows: Sequence[Lookups], counts: Sequence[HopCount]) ->
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     _finish(axis, "upper right")
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high * 1.25)
+    axis.set_ylim(low, high * 1.4)
 
 
 def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> None:

@@ -118,7 +118,7 @@ def _deliveries(summary: Summary, several: bool) -> Table:
 
 def _lookups(summary: Summary, several: bool) -> Table:
     table = _table("Lookups (hops: forwards after the node first asked)", several, "mode")
-    _numbers(table, "N", "count", "failed", "time-outs", "mean", "p50", "p99", "half log2 N", "with list")
+    _numbers(table, "N", "count", "failed", "time outs", "mean", "p50", "p99", "half log2 N", "with list")
     for row in summary.lookups[:MOST_ROWS]:
         hops = row.hops
         figures = (f"{hops.mean:.2f}", _number(hops.p50), _number(hops.p99)) if hops else ("-", "-", "-")
@@ -166,6 +166,7 @@ def _events(summary: Summary, several: bool) -> Table:
 def _table(title: str, several: bool, *names: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", min_width=len(title))
     table.box, table.pad_edge, table.header_style = None, False, "dim"
+    table.padding = (0, 1, 0, 0) if several else (0, 1)
     for name in _names(("run", *names), several):
         table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=28 if len(names) == 1 else 20)
     return table
@@ -173,7 +174,7 @@ def _table(title: str, several: bool, *names: str) -> Table:
 
 def _numbers(table: Table, *names: str) -> None:
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=max(map(len, name.split())))
 
 
 def _names(names: tuple[str, ...], several: bool) -> tuple[str, ...]:

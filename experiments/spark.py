@@ -6,6 +6,7 @@ will need Spark starts it in a thread with `start` while it does something else.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -61,6 +62,7 @@ def start(master: str = "local[2]", name: str = "ringcast", java_options: str | 
     `java_options` replaces the use of the class archive. Raises NoJava or SparkFailed.
     """
     scratch = Path(tempfile.mkdtemp(prefix="ringcast-spark-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)  # when the process ends before `stop`
     try:
         java = choose(os.environ)
         more = option_to_use(java) if java_options is None else java_options
