@@ -88,7 +88,12 @@ class RecordStore:
             entry.notify,
             entry.deleted,
         )
+        # What its guard no longer holds may be forgotten elsewhere, where versions are counted from 1 again.
+        if now >= offered.guard_until:
+            return False
         held = self._records.get(entry.name, {}).get(entry.entry)
+        if held is not None and now >= held.guard_until:
+            held = None
         new = offered if held is None else _newer(held, offered)
         if new == held:
             return False
