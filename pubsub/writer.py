@@ -31,6 +31,7 @@ class Reader:
         self.route = route
         self.stream = stream
         self.reliable = requested.reliability == "at_least_once"
+        self.began = 0
         self.number = 0
         self.received = 0
         self.received_weight = 0
@@ -111,7 +112,7 @@ class Writer:
     def subscribe(self, route: bytes, message: Subscribe, now: float) -> tuple[Reader, int]:
         """Take a matching reader in, or start it over; returns it, and the sequence after which its samples begin."""
         expected = self._expected is None or self._expected.pop(message.reader, None) is not None
-        reader = self.readers.get(message.reader)
+        known = reader = self.readers.get(message.reader)
         if reader is None or reader.route != route or reader.stream != message.stream:
             reader = Reader(message.reader, route, message.stream, message.requested, now)
             self.readers[message.reader] = reader
@@ -121,10 +122,14 @@ class Writer:
         newest = self.log.next_sequence - 1
         if message.after is not None:
             after = min(max(message.after, oldest), newest)
+        elif known is not None:
+            after = max(oldest, known.began)  # the first answer was lost
         elif expected:
             after = oldest
         else:
             after = max(oldest, newest - min(self.offered.history, message.requested.history))
+        if message.after is None:
+            reader.began = after
         reader.rewind(self.log, after)
         return reader, after
 
