@@ -24,6 +24,9 @@ def main(
     seed: Annotated[int, typer.Option(help="Decides everything that is left to chance.", min=0)] = 1,
     lookups: Annotated[int, typer.Option(help="Names to look up.", min=0)] = 1000,
     crashes: Annotated[int, typer.Option(help="Nodes that crash at once, before the lookups.", min=0)] = 0,
+    within: Annotated[
+        float, typer.Option(help="Virtual seconds in which the ring has to become ideal.", min=0.0)
+    ] = 120,
     trace: Annotated[
         Path | None, typer.Option(help="Directory to leave run.json and traces in.", metavar="DIR")
     ] = None,
@@ -45,7 +48,7 @@ def main(
         )
     if trace is not None and (trace / "run.json").exists():
         raise typer.BadParameter(f"{trace} holds a run already", param_hint="--trace")
-    options = Options(nodes=nodes, seed=seed, lookups=lookups, crashes=crashes)
+    options = Options(nodes=nodes, seed=seed, lookups=lookups, crashes=crashes, within_s=within)
     if trace is None:
         report = run(options, lambda _row: None)
     else:
