@@ -181,7 +181,8 @@ class Publishing:
             if not stream.times:
                 break
             if not writer.wants_more and not self._is_full(stream):
-                stream.dirty = True  # held: it is served again when a reader has room
+                stream.dirty = True
+                self._held[stream.topic] = stream  # until a reader has room, or the application has to wait
                 break
             self._cut(stream)
             self._send(writer)
@@ -271,6 +272,8 @@ class Publishing:
         if policies:
             text = explain(writer.offered, message.requested, policies)
             self._say(route, Incompatible(message.stream, policies, text))
+            writer.refuse(message.reader)
+            self._held[stream.topic] = stream
             self._mismatch(Mismatch(message.topic, message.reader, policies, text))
             return
         if len(self._by_route) >= MAX_READERS:

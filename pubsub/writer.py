@@ -91,13 +91,16 @@ class Writer:
         self.log = Log()
         self.readers: dict[str, Reader] = {}
         self._expected: dict[str, float] | None = None
+        self._refused: set[str] = set()
 
     # Readers -------------------------------------------------------------------------------------------------------
 
     def settle(self, registered: list[str], now: float) -> None:
         """These subscribers were registered when the publisher was."""
         if self._expected is None:
-            self._expected = {name: now + EXPECTED_FOR_S for name in registered if name not in self.readers}
+            awaited = (name for name in registered if name not in self.readers and name not in self._refused)
+            self._expected = dict.fromkeys(awaited, now + EXPECTED_FOR_S)
+            self._refused.clear()
 
     @property
     def settled(self) -> bool:
@@ -132,6 +135,13 @@ class Writer:
             reader.began = after
         reader.rewind(self.log, after)
         return reader, after
+
+    def refuse(self, name: str) -> None:
+        """A subscriber does not match, so it is not awaited."""
+        if self._expected is None:
+            self._refused.add(name)
+        else:
+            self._expected.pop(name, None)
 
     def remove(self, name: str) -> None:
         """A reader left."""

@@ -99,7 +99,7 @@ def test_the_checksum_leaves_out_what_a_broker_assigns():
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda whole: b"", "at least 77 bytes, not 0"),
+        (lambda _whole: b"", "at least 77 bytes, not 0"),
         (lambda whole: whole[:76], "at least 77 bytes, not 76"),
         (lambda whole: whole[:-1], "does not fit"),
         (lambda whole: whole + b"x", "does not fit"),

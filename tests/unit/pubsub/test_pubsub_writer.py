@@ -113,6 +113,17 @@ def test_an_expected_subscriber_is_awaited_for_a_while_only():
     assert (made.settled, made.delivered, made.log.first_sequence) == (True, 5, 6)
 
 
+def test_a_subscriber_that_does_not_match_is_not_awaited():
+    """Whether it was refused before the ring answered or after."""
+    made = Writer("t", Profile())
+    made.refuse("before")
+    made.settle(["before", "after"], 0.0)
+    assert not made.settled
+
+    made.refuse("after")
+    assert made.settled
+
+
 def test_nothing_is_dropped_that_a_reliable_reader_lacks():
     """The log keeps it, and the history, and nothing else."""
     made = writer()
