@@ -22,7 +22,12 @@ from pubsub.publisher import Publisher
 def pub(
     topic: Annotated[str, typer.Argument(help="1 to 255 bytes of UTF-8.")],
     via: Via = None,
-    file: Annotated[Path | None, typer.Option(help="Publish the lines of this file.", metavar="FILE")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Publish the lines of this file.", metavar="FILE", exists=True, dir_okay=False, readable=True
+        ),
+    ] = None,
     count: Annotated[
         int | None, typer.Option(help="Stop after so many samples; a --file with fewer lines starts over.", min=0)
     ] = None,

@@ -15,6 +15,7 @@ import typer
 
 from chord.cli_names import AsJson, Cluster, Patience, Via
 from chord.client import RingClient
+from chord.errors import LocalProtocolError
 from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm
 from pubsub.directory import PREFIX, directories
 from pubsub.errors import NothingReceived
@@ -116,7 +117,10 @@ def _print(subscriber: Subscriber, count: int | None, wait_s: float, as_json: bo
 
 
 def _latencies(stack: ExitStack, path: Path) -> Keep:
-    file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+    try:
+        file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+    except OSError as error:
+        raise LocalProtocolError(f"cannot write {path}: {error.strerror}") from None
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["publisher", "topic", "sequence", "latency_us"])
 

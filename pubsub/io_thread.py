@@ -87,8 +87,11 @@ class IoThread:
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=f"ringcast {name}", daemon=True)
 
-    def bind_router(self, host: str, port: int, advertise: str | None) -> tuple[Socket, str]:
-        """A bound ROUTER that reports peers it cannot reach, and its address for others. Raises LocalProtocolError."""
+    def bind_router(self, host: str, port: int, advertise: str | None) -> tuple[Socket, str, int]:
+        """A bound ROUTER that reports peers it cannot reach, its address for others, and its port.
+
+        Raises LocalProtocolError.
+        """
         if host in WILDCARDS and not advertise:
             self.abandon()
             raise LocalProtocolError(
@@ -97,7 +100,7 @@ class IoThread:
         router = make_socket(self.context, zmq.ROUTER)
         router.setsockopt(zmq.ROUTER_MANDATORY, 1)
         try:
-            bound = bind(router, host, port)
+            port = bound = bind(router, host, port)
             given = advertise or host
             if advertise and ":" in advertise and not advertise.endswith("]"):
                 given, bound = parse_address(advertise)
@@ -106,7 +109,7 @@ class IoThread:
         except LocalProtocolError:
             self.abandon()
             raise
-        return router, address
+        return router, address, port
 
     def abandon(self) -> None:
         """Give back what an instance holds that is never started."""

@@ -70,7 +70,7 @@ class Publisher:
         self._producer = random.Random().getrandbits(64) or 1
         self.id = f"{self._producer:016x}"
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace)
-        router, self.address = io.bind_router(host, port, advertise)
+        router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer, self._gate)
         self._publishing.on_mismatch = on_mismatch
         io.begin = self._publishing.start

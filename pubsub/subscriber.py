@@ -67,7 +67,7 @@ class Subscriber:
         self._arrived: Arrived | None = None
         self._untold = 0
         self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
-        router, self.address = io.bind_router(host, port, advertise)
+        router, self.address, _ = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
         self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s, self._gate)
         self._subscribing.on_mismatch = on_mismatch
@@ -132,6 +132,9 @@ class Subscriber:
         if self._closed:
             return
         self._closed = True
+        if self._arrived is not None:
+            self._arrived.left = len(list(self._current))
+            self._let_go()
         self._gate.open()
         self._io.stop()
 

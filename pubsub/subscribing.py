@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import zmq
@@ -34,14 +35,15 @@ LEFT_OFF_KEPT = 4_096
 
 
 class Arrived:
-    """A batch that waits for the application. `skip`: its first samples were had before."""
+    """A batch that waits for the application, without its first `skip` samples; the last `left` are never taken."""
 
-    __slots__ = ("batch", "publisher", "reader", "received_us", "skip", "weight")
+    __slots__ = ("batch", "left", "publisher", "reader", "received_us", "skip", "weight")
 
     def __init__(self, reader: Reader, batch: Batch, skip: int, received_us: int) -> None:
         self.reader = reader
         self.batch = batch
         self.skip = skip
+        self.left = 0
         self.received_us = received_us
         self.publisher = f"{reader.publisher:016x}"
         self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
@@ -305,7 +307,8 @@ class Subscribing:
             arrived = taken.popleft()
             if spool is None:
                 continue
-            for sample in arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip):
+            had = arrived.batch.count - arrived.skip - arrived.left
+            for sample in islice(arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip), had):
                 spool.append(
                     DeliveryTrace(
                         topic=sample.topic,

@@ -1,0 +1,234 @@
+"""`ringcast pub`, `sub` and `topics` as a person runs them."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from chord.spool import read_rows
+
+COMMAND = [sys.executable, "-m", "broker.cli"]
+WAIT_S = 30
+
+
+@pytest.fixture
+def ringcast(via):
+    """Runs `ringcast` to its end, with the ring in the environment."""
+
+    def run(*arguments, stdin=b"", environment=None):
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            input=stdin,
+            capture_output=True,
+            timeout=WAIT_S,
+            env={**os.environ, "RINGCAST_VIA": via[0], **(environment or {})},
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def start(via):
+    """Starts `ringcast` and waits for its first line on stderr; killed in the end."""
+    started = []
+
+    def begin(*arguments, stdin=subprocess.DEVNULL, first=b"subscribed to"):
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "RINGCAST_VIA": via[0]},
+        )
+        started.append(process)
+        if first:
+            assert process.stderr.readline().startswith(first)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait(WAIT_S)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def test_lines_go_in_and_come_out(ringcast, start, topic, tmp_path):
+    """Any bytes, empty lines too, a last line without its end; latencies and traces of each sample."""
+    lines = [b"departed", b"", b"\xff\xfe\x00 \r", "caf\u00e9".encode(), b"last"]
+    traces = tmp_path / "traces"
+    latencies = tmp_path / "latency.csv"
+    subscriber = start("sub", topic, "--count", "5", "--latency-file", str(latencies), "--trace", str(traces))
+
+    done = ringcast("pub", topic, "--trace", str(traces), stdin=b"\n".join(lines))
+    out, _ = subscriber.communicate(timeout=WAIT_S)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", f"published 5 samples on {topic}\n".encode())
+    assert (subscriber.returncode, out) == (0, b"".join(line + b"\n" for line in lines))
+    with latencies.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["topic"], row["sequence"]) for row in rows] == [(topic, str(number)) for number in range(1, 6)]
+    assert all(0 <= int(row["latency_us"]) < WAIT_S * 1e6 for row in rows)
+    traced = [row for path in traces.glob("*.trace") for row in read_rows(path)]
+    publisher = rows[0]["publisher"]
+    assert [[*row[1:4], row[5]] for row in traced if row[0] == "delivery"] == [
+        [topic, "direct", publisher, number] for number in range(1, 6)
+    ]
+    assert sum(row[4] - row[3] + 1 for row in traced if row[0] == "publication") == 5
+    assert any(row[0] == "lookup" for row in traced)
+
+
+def test_json_tells_all_of_a_sample(ringcast, start, topic):
+    """Text as text, anything else as base64."""
+    subscriber = start("sub", topic, "--count", "2", "--json")
+
+    ringcast("pub", topic, stdin=b"text\n\xff\n")
+    out, _ = subscriber.communicate(timeout=WAIT_S)
+
+    text, binary = (json.loads(line) for line in out.splitlines())
+    assert (text["topic"], text["sequence"], text["payload"]) == (topic, 1, "text")
+    assert (binary["sequence"], binary["payload_base64"]) == (2, "/w==")
+
+
+def test_a_file_starts_over_until_the_count_is_reached(ringcast, start, topic, tmp_path):
+    """And no faster than the rate."""
+    file = tmp_path / "lines"
+    file.write_bytes(b"a\nb\n")
+    subscriber = start("sub", topic, "--count", "5")
+
+    started_at = time.monotonic()
+    done = ringcast("pub", topic, "--file", str(file), "--count", "5", "--rate", "20", "--wait-subscribers", "1")
+    took_s = time.monotonic() - started_at
+    out, _ = subscriber.communicate(timeout=WAIT_S)
+
+    assert done.returncode == 0
+    assert out == b"a\nb\na\nb\na\n"
+    assert took_s > 4 / 20
+
+
+def test_a_late_subscriber_gets_the_history(start, topic):
+    """While the publisher waits for more lines."""
+    early = start("sub", topic, "--count", "3")
+    publisher = start("pub", topic, "--history", "2", stdin=subprocess.PIPE, first=None)
+    publisher.stdin.write(b"1\n2\n3\n")
+    publisher.stdin.flush()
+    out, _ = early.communicate(timeout=WAIT_S)
+    assert out == b"1\n2\n3\n"
+
+    late = start("sub", topic, "--history", "2", "--count", "3")
+    assert late.stdout.readline() + late.stdout.readline() == b"2\n3\n"
+    publisher.stdin.write(b"4\n")
+    publisher.stdin.close()
+    assert late.stdout.readline() == b"4\n"
+    assert publisher.wait(WAIT_S) == 0
+
+
+def test_a_mismatch_is_said_on_both_sides(start, topic):
+    """On stderr, with the reason."""
+    publisher = start("pub", topic, "--reliability", "best_effort", stdin=subprocess.PIPE, first=None)
+    publisher.stdin.write(b"1\n")
+    publisher.stdin.flush()
+    subscriber = start("sub", topic)
+
+    expected = "reliability: offered best_effort, requested at_least_once"
+    assert expected in subscriber.stderr.readline().decode()
+    assert expected in publisher.stderr.readline().decode()
+
+
+def test_topics_are_listed(ringcast, topic):
+    """Those that had a publisher a moment ago."""
+    ringcast("pub", topic, stdin=b"x\n")
+
+    assert topic in ringcast("topics").stdout.decode().splitlines()
+    assert topic in json.loads(ringcast("topics", "--json").stdout)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_either_side_at_once(start, topic, number):
+    """Within two seconds, with the exit code that shells know, and without a stack trace."""
+    subscriber = start("sub", topic)
+    publisher = start("pub", topic, stdin=subprocess.PIPE, first=None)
+    publisher.stdin.write(b"x\n")
+    publisher.stdin.flush()
+    assert subscriber.stdout.readline() == b"x\n"
+
+    for process in (subscriber, publisher):
+        started_at = time.monotonic()
+        process.send_signal(number)
+        _, error = process.communicate(timeout=WAIT_S)
+        assert time.monotonic() - started_at < 2.0
+        assert process.returncode == 128 + number
+        assert b"Traceback" not in error
+
+
+def test_a_reader_that_has_had_enough_ends_the_subscriber(start, topic):
+    """As `ringcast sub ... | head -1` does."""
+    subscriber = start("sub", topic)
+    publisher = start("pub", topic, "--rate", "200", stdin=subprocess.PIPE, first=None)
+    publisher.stdin.write(b"x\n" * 2_000)
+    publisher.stdin.flush()
+    assert subscriber.stdout.readline() == b"x\n"
+
+    subscriber.stdout.close()
+
+    assert subscriber.wait(WAIT_S) == 1
+    assert b"Traceback" not in subscriber.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "text"),
+    [
+        (("pub", "a\tb"), b"x\n", 2, "control character"),
+        (("pub", "t", "--durability", "persistent"), b"x\n", 2, "persistent"),
+        (("pub", "t", "--history", "3", "--durability", "volatile"), b"x\n", 2, "keeps no history"),
+        (("pub", "t", "--file", os.devnull, "--count", "3"), b"", 2, "no line to publish"),
+        (("pub", "t"), b"x" * (512 * 1024 + 1), 1, "line 1 of stdin: a payload of 524289 bytes"),
+        (("pub", "t", "--wait-subscribers", "1", "--timeout", "0.2"), b"x\n", 1, "0 of 1 readers of 't' connected"),
+        (("pub", "t", "--via", "127.0.0.1:1", "--patience", "0.2"), b"x\n", 1, "not registered on the ring"),
+        (("pub", "t", "--via", "nonsense"), b"x\n", 2, "is not HOST:PORT"),
+        (("pub", "t", "--file", "/nonexistent"), b"", 2, "/nonexistent"),
+        (("sub", "t", "--wait", "0.2"), b"", 1, "no sample came within 0.2 s"),
+        (("sub", "t", "--reliability", "perhaps"), b"", 2, "one of best_effort, at_least_once"),
+        (("sub",), b"", 2, "TOPIC"),
+        (("topics", "--via", "127.0.0.1:1", "--patience", "0.2"), b"", 1, "lookup"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line(ringcast, arguments, stdin, code, text):
+    """With exit code 2 for what was asked wrongly, 1 for what did not work."""
+    done = ringcast(*arguments, stdin=stdin)
+
+    assert done.returncode == code
+    assert text in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_delivery_that_takes_too_long_is_an_error(start, ringcast, topic):
+    """The subscriber is stopped: the publisher says who lacks what."""
+    subscriber = start("sub", topic)
+    subscriber.send_signal(signal.SIGSTOP)
+
+    done = ringcast("pub", topic, "--timeout", "0.5", stdin=b"x\n")
+
+    assert done.returncode == 1
+    assert "not delivered within 0.5 s: of the 1 samples" in done.stderr.decode()
+    subscriber.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("command", ["pub", "sub", "topics"])
+def test_help_shows_examples(ringcast, command):
+    """Which a reader may copy."""
+    out = ringcast(command, "--help").stdout.decode()
+
+    assert f"ringcast {command}" in out or "ringcast pub" in out
+    assert "Example" in out
