@@ -160,7 +160,7 @@ def shower(address, encoded, count):
 
 def test_garbage_costs_nobody_anything(via, topic):
     """2,000 frames of every shape at either ROUTER: nothing ends, nothing leaks, the next good message is served."""
-    with Subscriber([topic], via=via) as subscriber, Publisher(via=via) as publisher:
+    with Subscriber([topic], via=via) as subscriber, Publisher(via=via, history=1) as publisher:
         publisher.publish(topic, b"before")
         assert sequences(take(subscriber, 1)) == [1]
         before = descriptors()
@@ -182,10 +182,9 @@ def test_garbage_costs_nobody_anything(via, topic):
         publisher.publish(topic, b"after")
         publisher.flush(DEADLINE_S)
         assert [sample.payload for sample in take(subscriber, 1)] == [b"after"]
-        with Subscriber([topic], via=via) as newcomer:
-            publisher.wait_for_readers(topic, 2, DEADLINE_S)
-            publisher.publish(topic, b"for both")
-            assert [sample.payload for sample in take(newcomer, 1)] == [b"for both"]
+        # A flipped bit may well make a message of another reader, which is served until its connection ends.
+        with Subscriber([topic], via=via, history=1) as newcomer:
+            assert [sample.payload for sample in take(newcomer, 1)] == [b"after"]
         eventually(lambda: descriptors() <= before, "every descriptor is given back")
 
 
