@@ -22,10 +22,10 @@ from chord.errors import (
 from chord.host import contact, ring_walk
 from chord.identifiers import IdentifierSpace
 from chord.kernel import Kernel
-from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES
+from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES, MAX_VERSION
 from chord.lookup import Walk, find_owner
 from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored
-from chord.names import normalise
+from chord.names import check_text, normalise
 from chord.trace import LookupTrace
 
 R = TypeVar("R")
@@ -81,12 +81,14 @@ class Ring:
         notify: str = "",
     ) -> Operation[Stored]:
         """Store one entry of a record; version 0: one more than the owner holds. Raises StaleVersion, TooLarge, ..."""
-        _check_sizes(entry, value, lease_s)
+        _check_entry(entry)
+        _check_sizes(entry, value, lease_s, version)
         request = Put(normalise(name), entry, value, lease_s, version, notify)
         return (yield from self._at_owner(request, Stored))
 
     def delete(self, name: str, entry: str) -> Operation[Stored]:
         """Delete one entry of a record; deleting what is not there is no error (version 0)."""
+        _check_entry(entry)
         return (yield from self._at_owner(Put(normalise(name), entry, deleted=True), Stored))
 
     def get(self, name: str) -> Operation[list[Entry]]:
@@ -177,10 +179,16 @@ class Ring:
         )
 
 
-def _check_sizes(entry: str, value: bytes, lease_s: float) -> None:
+def _check_entry(entry: str) -> None:
+    check_text("entry id", entry)
     if not 1 <= len(entry) <= MAX_ENTRY_ID:
         raise TooLarge(f"entry id {entry[:24]!r} has {len(entry)} characters; 1 to {MAX_ENTRY_ID} are allowed")
+
+
+def _check_sizes(entry: str, value: bytes, lease_s: float, version: int) -> None:
     if len(value) > MAX_VALUE_BYTES:
         raise TooLarge(f"the value of {entry!r} has {len(value)} bytes; at most {MAX_VALUE_BYTES} are allowed")
     if not 0 < lease_s <= MAX_LEASE_S:
         raise TooLarge(f"the lease of {entry!r} is {lease_s} s; more than 0 and at most {MAX_LEASE_S:.0f} are allowed")
+    if not 0 <= version <= MAX_VERSION:
+        raise TooLarge(f"the version of {entry!r} is {version}; 0 to {MAX_VERSION} are allowed")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from chord.errors import LocalProtocolError
 from chord.identifiers import hexadecimal
 from chord.messages import Neighbours
+from chord.names import check_cluster
 from chord.process import NodeOptions, NodeProcess
 from chord.settings import Settings
 from chord.sockets import raise_descriptor_limit
@@ -49,8 +49,7 @@ def join(
       dht join --port 5001 --bootstrap 127.0.0.1:5000
       dht join --host 0.0.0.0 --advertise 10.0.0.2 --bootstrap 10.0.0.1:5000
     """
-    if not cluster or len(cluster) > 64:
-        raise LocalProtocolError(f"cluster {cluster[:24]!r} has {len(cluster)} characters; 1 to 64 are allowed")
+    check_cluster(cluster)
     raise_descriptor_limit()
     settings = Settings(cluster=cluster, successors=successors, replicas=replicas, stabilize_s=stabilize)
     node = NodeProcess(NodeOptions(host, port, advertise, list(bootstrap or []), vnodes, trace, settings))
@@ -62,3 +61,5 @@ def join(
         print(f"ready {node.address} id={hexadecimal(node.host.members[0].me.id)} members={processes}", flush=True)
 
     node.run(ready)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # once more would end the interpreter in its last steps with an error

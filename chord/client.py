@@ -13,6 +13,7 @@ from chord.errors import RingcastError
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Stored
+from chord.names import check_cluster
 from chord.sockets import check_resolvable, make_context
 from chord.spool import Spool
 from chord.zmq_driver import ZmqDriver
@@ -37,6 +38,7 @@ class RingClient:
         trace: Path | str | None = None,
         label: str = "client",
     ) -> None:
+        check_cluster(cluster)
         for address in via:
             check_resolvable(address)
         self._context = make_context()

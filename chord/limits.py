@@ -31,6 +31,9 @@ MAX_PAGE_BYTES = 512 * 1024
 MAX_LEASE_S = 30 * 86_400.0
 """Seconds of one lease."""
 
+MAX_VERSION = 2**53
+"""Of one entry; every language can read it."""
+
 MAX_ENTRIES_PER_RECORD = 20_000
 """Entries of one record, dead ones included."""
 

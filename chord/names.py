@@ -7,6 +7,25 @@ import unicodedata
 from chord.errors import InvalidName
 
 MAX_NAME_BYTES = 255
+MAX_CLUSTER = 64
+"""Characters of a cluster's name."""
+
+
+def check_cluster(cluster: str) -> None:
+    """Raises InvalidName for what cannot name a cluster: 1 to 64 characters of valid Unicode text."""
+    if not 1 <= len(cluster) <= MAX_CLUSTER:
+        raise InvalidName(f"cluster {cluster[:24]!r} has {len(cluster)} characters; 1 to {MAX_CLUSTER} are allowed")
+    check_text("cluster", cluster)
+
+
+def check_text(what: str, text: str) -> None:
+    """Raises InvalidName for text that cannot be written as UTF-8."""
+    try:
+        text.encode("utf-8", "strict")
+    except UnicodeEncodeError as error:
+        raise InvalidName(
+            f"{what} {text[:24]!r} is not valid Unicode text (character {error.start + 1} cannot be written as UTF-8)"
+        ) from None
 
 
 def normalise(name: str) -> str:

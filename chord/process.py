@@ -76,20 +76,19 @@ class NodeProcess:
                 self._driver.turn(TURN_S)
                 if self._spool is not None:
                     self._spool.flush_if_due()
-            self._stopping = False
-            self._finish(self.host.leave(), LEAVE_PATIENCE_S)
+            self._finish(self.host.leave(), LEAVE_PATIENCE_S, stoppable=False)
         finally:
             self._driver.close()
             self._context.destroy(linger=200)
             if self._spool is not None:
                 self._spool.close()
 
-    def _finish(self, operation: Operation[Any], patience_s: float) -> Any:
-        """Turn until an operation ends, the patience is over (None) or a stop is asked for (None)."""
+    def _finish(self, operation: Operation[Any], patience_s: float, stoppable: bool = True) -> Any:
+        """Turn until an operation ends, the patience is over (None) or, if `stoppable`, a stop is asked for (None)."""
         outcome: list[tuple[Any, RingcastError | None]] = []
         self._driver.start(operation, lambda result, error: outcome.append((result, error)))
         deadline = time.monotonic() + patience_s
-        while not outcome and not self._stopping and time.monotonic() < deadline:
+        while not outcome and not (stoppable and self._stopping) and time.monotonic() < deadline:
             self._driver.turn(TURN_S)
         if not outcome:
             return None
@@ -113,6 +112,8 @@ def _advertised(options: NodeOptions, port: int) -> str:
             given = f"{given}:{port}"
         check_resolvable(given)
         host, advertised_port = parse_address(given)
+        if host in WILDCARDS:
+            raise LocalProtocolError(f"--advertise {options.advertise} is no address that others can reach; name one")
         return format_address(host, advertised_port)
     if options.host in WILDCARDS:
         raise LocalProtocolError(

@@ -9,7 +9,7 @@ import mmh3
 
 from chord.errors import StaleVersion, TooLarge
 from chord.identifiers import IdentifierSpace, between_right
-from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_ENTRIES_PER_RECORD, MAX_PAGE_BYTES, MAX_RECORDS
+from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_ENTRIES_PER_RECORD, MAX_PAGE_BYTES, MAX_RECORDS, MAX_VERSION
 from chord.messages import Entry, Page, Put
 
 
@@ -64,6 +64,8 @@ class RecordStore:
         held = self._records.get(put.name, {}).get(put.entry)
         current = held.version if held else 0
         version = put.version or current + 1
+        if version > MAX_VERSION:
+            raise TooLarge(f"put of {put.entry!r} under {put.name!r} refused: {current} is the last version there is")
         if version < current or (version == current and not self._is_again(held, put)):
             raise StaleVersion(
                 f"put of {put.entry!r} under {put.name!r} refused: version {version} is not newer than {current}"

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgpack
 import msgspec
 
+from chord.errors import LocalProtocolError
 from chord.trace import SCHEMA_VERSION, HeaderTrace
 
 ROWS_PER_FILE = 100_000
@@ -22,11 +23,13 @@ FLUSH_SECONDS = 0.5
 
 
 class Spool:
-    """Appends trace rows to files in `directory`. Not for use from two threads."""
+    """Appends trace rows to files in `directory`. Not for use from two threads.
+
+    Raises LocalProtocolError when the directory or the first file cannot be made.
+    """
 
     def __init__(self, directory: Path | str, process: str) -> None:
         self._directory = Path(directory)
-        self._directory.mkdir(parents=True, exist_ok=True)
         self._process = process
         self._encode = msgspec.msgpack.Encoder().encode
         self._pending: list[bytes] = []
@@ -35,7 +38,11 @@ class Spool:
         self._number = 0
         self._rows = 0
         self._part: Path | None = None
-        self._open()
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except OSError as error:
+            raise LocalProtocolError(f"traces cannot be left in {self._directory}: {error.strerror}") from None
 
     def append(self, row: msgspec.Struct) -> None:
         """Add one row; it reaches the file within 0.5 s of the next `append` or `flush_if_due`."""
@@ -43,7 +50,7 @@ class Spool:
         self._pending.append(encoded)
         self._pending_bytes += len(encoded)
         self._rows += 1
-        if self._pending_bytes >= FLUSH_BYTES:
+        if self._pending_bytes >= FLUSH_BYTES or self._rows >= ROWS_PER_FILE:
             self.flush()
             if self._rows >= ROWS_PER_FILE:
                 self._finish()
