@@ -114,7 +114,8 @@ class Kernel:
         else:
             assert isinstance(message, Request)
             self._on_request(source, message)
-        self._run()
+        if self._ready or self._here:
+            self._run()
         return self.take()
 
     def on_timer(self, now: float) -> list[Output]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -76,12 +78,12 @@ def stop(spark: SparkSession, timeout_s: float = STOP_TIMEOUT_S) -> None:
     """Stop the session and the Java process behind it, and remove what it wrote. Stopping twice is harmless."""
     gateway = SparkContext._gateway
     scratch = spark.conf.get("spark.local.dir", "") if gateway is not None else ""
-    with suppress(Exception):
+    with suppress(Py4JError, OSError):  # a Java that is gone already has stopped
         spark.stop()
     if gateway is not None:
         SparkContext._gateway = None
         SparkContext._jvm = None
-        with suppress(Exception):
+        with suppress(Py4JError, OSError):
             gateway.shutdown()
         _end(gateway, timeout_s)
     if scratch:
@@ -199,7 +201,7 @@ def _end(gateway: object, timeout_s: float) -> None:
         process.stdin.close()
     try:
         process.wait(timeout_s)
-    except Exception:
+    except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 

@@ -21,7 +21,7 @@ import msgspec
 
 from experiments.flights import departures
 from experiments.load import LookupLoad
-from pubsub import Publisher, Subscriber
+from pubsub.client import Publisher, Subscriber
 
 READERS = 2
 TELL_S = 0.2

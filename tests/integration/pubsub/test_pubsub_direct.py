@@ -8,7 +8,7 @@ import pytest
 
 from chord.client import RingClient
 from chord.errors import InvalidName, LocalProtocolError, TooLarge
-from pubsub import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
+from pubsub.client import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
 from pubsub.limits import BUFFER_BYTES, MAX_PAYLOAD_BYTES
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, eventually, sequences, take
 
@@ -257,7 +257,7 @@ def test_a_best_effort_reader_holds_nobody_up_and_counts_what_it_lost(via, topic
 
 
 def test_samples_may_be_called_back(via, topic):
-    """In order, in a thread of the subscriber's."""
+    """In order, without anybody asking for them."""
     got = []
     with Subscriber([topic], via=via, on_sample=got.append), Publisher(via=via) as publisher:
         for _ in range(1_000):
@@ -265,6 +265,25 @@ def test_samples_may_be_called_back(via, topic):
         eventually(lambda: len(got) == 1_000, "all are called back")
 
     assert sequences(got) == list(range(1, 1_001))
+
+
+def test_an_error_of_a_callback_is_raised_when_the_subscriber_closes(via, topic):
+    """And ends nothing else: the publisher still gets rid of its samples."""
+    called = []
+
+    def fail(sample):
+        called.append(sample.sequence)
+        raise ValueError("no such flight")
+
+    subscriber = Subscriber([topic], via=via, on_sample=fail)
+    with Publisher(via=via) as publisher:
+        for _ in range(10):
+            publisher.publish(topic, b"x")
+        publisher.flush(DEADLINE_S)
+
+    with pytest.raises(ValueError, match="no such flight"):
+        subscriber.close()
+    assert called == [1]
 
 
 def test_clients_that_close_leave_no_entry_behind(via, topic):

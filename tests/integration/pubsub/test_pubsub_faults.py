@@ -15,7 +15,7 @@ import pytest
 import zmq
 
 from chord.client import RingClient
-from pubsub import Publisher, Subscriber
+from pubsub.client import Publisher, Subscriber
 from tests.integration.pubsub.pubsub_cable import Cable
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, eventually, sequences, take
 
@@ -87,7 +87,7 @@ def test_samples_flow_on_while_a_ring_node_is_killed(start_ring, topic):
 
 PUBLISHER = """
 import sys
-from pubsub import Publisher
+from pubsub.client import Publisher
 publisher = Publisher(via=[sys.argv[1]], lease_s=1.0)
 for _ in range(10):
     publisher.publish(sys.argv[2], b"x")
