@@ -28,3 +28,9 @@ Advertise = Annotated[
 def end_on_sigterm() -> None:
     """Have SIGTERM unwind the stack, so that the entries come off the ring."""
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
+
+
+def tell(text: str) -> None:
+    """One line on stderr, in one piece: more than one thread may have something to say."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()

@@ -14,7 +14,7 @@ import typer
 
 from chord.cli_names import Cluster, Patience, Via
 from chord.errors import LocalProtocolError, TooLarge
-from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm
+from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
 
@@ -87,7 +87,7 @@ def pub(
             except TooLarge as error:
                 raise TooLarge(f"line {published} of {file or 'stdin'}: {error}") from None
         publisher.flush(timeout)
-    print(f"published {published} samples on {topic}", file=sys.stderr)
+    tell(f"published {published} samples on {topic}")
 
 
 def _lines(source: BinaryIO, again: bool) -> Iterator[bytes]:
@@ -117,4 +117,4 @@ def _paced(lines: Iterator[bytes], rate: float) -> Iterator[bytes]:
 
 
 def _warn(mismatch: Mismatch) -> None:
-    print(f"no match with subscriber {mismatch.other} on {mismatch.topic}: {mismatch.text}", file=sys.stderr)
+    tell(f"no match with subscriber {mismatch.other} on {mismatch.topic}: {mismatch.text}")

@@ -16,7 +16,7 @@ import typer
 from chord.cli_names import AsJson, Cluster, Patience, Via
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
-from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm
+from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
 from pubsub.directory import PREFIX, directories
 from pubsub.errors import NothingReceived
 from pubsub.mismatch import Mismatch
@@ -77,10 +77,10 @@ def sub(
                 on_mismatch=_warn,
             )
         )
-        print(f"subscribed to {', '.join(topics)}", file=sys.stderr, flush=True)
+        tell(f"subscribed to {', '.join(topics)}")
         _print(subscriber, count, -1.0 if wait is None else wait, as_json, keep)
         if subscriber.lost:
-            print(f"lost {subscriber.lost} samples", file=sys.stderr)
+            tell(f"lost {subscriber.lost} samples")
 
 
 def topics(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast") -> None:
@@ -149,4 +149,4 @@ def _as_json(sample: Sample) -> bytes:
 
 
 def _warn(mismatch: Mismatch) -> None:
-    print(f"no match with publisher {mismatch.other} on {mismatch.topic}: {mismatch.text}", file=sys.stderr)
+    tell(f"no match with publisher {mismatch.other} on {mismatch.topic}: {mismatch.text}")

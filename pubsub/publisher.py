@@ -119,9 +119,14 @@ class Publisher:
         Raises NotDelivered, which names who lacks what.
         """
         streams = list(dict.fromkeys(self._streams.values()))
-        if self._wait(
-            lambda: all(stream.delivered >= stream.sequence and stream.settled for stream in streams), timeout_s
-        ):
+
+        def done() -> bool:
+            return all(stream.delivered >= stream.sequence and stream.settled for stream in streams)
+
+        if done():
+            return
+        self._io.post(self._publishing.solicit)
+        if self._wait(done, timeout_s):
             return
         raise NotDelivered(
             f"not delivered within {timeout_s:.1f} s: "

@@ -136,6 +136,12 @@ class Publishing:
         if self._io.idle:
             self._io.wake()
 
+    def solicit(self) -> None:
+        """Have readers say at once how far they are. Posted by the application that waits for them."""
+        with self._lock:
+            for stream in self._streams.values():
+                self._beat(stream)
+
     def finish(self) -> list[Operation[Any]]:
         """Send what is left, say good-bye to the readers, and take the entries off the ring."""
         with self._lock:
@@ -211,10 +217,13 @@ class Publishing:
         stream.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
 
     def _send(self, writer: Writer) -> None:
+        send = self._router.send
         for reader in writer.readers.values():
             for batch in writer.due(reader):
                 try:
-                    self._router.send_multipart((reader.route, batch.frame), zmq.NOBLOCK)
+                    # A route that cannot be reached is refused with the first frame, so the two never come apart.
+                    send(reader.route, zmq.SNDMORE | zmq.NOBLOCK)
+                    send(batch.frame, zmq.NOBLOCK)
                 except zmq.Again:
                     break
                 except zmq.ZMQError:
@@ -311,14 +320,18 @@ class Publishing:
         for stream in self._streams.values():
             for gone in stream.writer.lapse(now):
                 self._by_route.pop((gone.route, gone.stream), None)
-            for reader in stream.writer.readers.values():
-                alive = self._say(reader.route, Heartbeat(reader.stream, stream.writer.log.next_sequence - 1))
-                if not alive and reader.detached_at is None:
-                    reader.detached_at = now
+            self._beat(stream)
             self._serve(stream)
         if now >= self._trace_at:
             self._trace_at = now + TRACE_S
             self._trace()
+
+    def _beat(self, stream: Stream) -> None:
+        """Tell every reader of a topic what the newest sample is."""
+        for reader in stream.writer.readers.values():
+            alive = self._say(reader.route, Heartbeat(reader.stream, stream.writer.log.next_sequence - 1))
+            if not alive and reader.detached_at is None:
+                reader.detached_at = time.monotonic()
 
     def _trace(self) -> None:
         spool = self._io.spool

@@ -6,11 +6,17 @@ Pure: the driver feeds in messages, batches and the time, and sends what comes b
 from __future__ import annotations
 
 from pubsub.batch import Batch
+from pubsub.limits import WINDOW_BATCHES
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
 
 SILENT_FOR_S = 1.6
 """A publisher that has not been heard for this long is asked again; it says something every half second."""
+
+ACK_PAUSE_S = 0.02
+ACK_BATCHES = WINDOW_BATCHES // 4
+"""News of how far a reader is waits for this long after the last, or for this many batches, or for a heartbeat: every
+message wakes a thread at the other end."""
 
 ACK_EVERY_S = 1.0
 """A reader says how far it is at least this often, so that the publisher knows it alive."""
@@ -20,7 +26,8 @@ class Reader:
     """The subscriber's side of one stream.
 
     `next` is the sequence that is expected next, None until the publisher has said where the stream begins. `taken` is
-    what the application has taken; the application's thread writes it.
+    what the application has taken, and `ack_now` that the publisher had better know; the application's thread writes
+    both.
     """
 
     def __init__(self, stream: int, topic: str, publisher: int, name: str, requested: Profile, now: float) -> None:
@@ -35,12 +42,14 @@ class Reader:
         self.lost = 0
         self.refused = False
         self.gap = False
+        self.ack_now = False
         self.heard_at: float | None = None
         self.asked_at = now
         self._asking = True
         self._next_at_heartbeat: int | None = None
         self._said = (0, 0)
-        self._said_at = now
+        self._said_at = now - ACK_PAUSE_S
+        self._unsaid_batches = 0
 
     def subscribe(self, now: float) -> Subscribe:
         """Ask for everything from the next sample on."""
@@ -78,11 +87,13 @@ class Reader:
             expected = batch.first
         self.next = batch.last + 1
         self.queued = batch.last
+        self._unsaid_batches += 1
         return expected - batch.first
 
     def on_heartbeat(self, last: int, now: float) -> Subscribe | None:
         """The publisher's newest sample is `last`; ask again if two heartbeats in a row found the same one missing."""
         self.heard_at = now
+        self.ack_now = True
         missing = self.next is not None and last >= self.next and self.taken >= self.queued
         stuck = missing and self._next_at_heartbeat == self.next
         self._next_at_heartbeat = self.next if missing else None
@@ -103,8 +114,15 @@ class Reader:
         if self.next is None:
             return None
         state = (self.next - 1, self.taken)
-        if state == self._said and now - self._said_at < ACK_EVERY_S:
+        waited_s = now - self._said_at
+        if state == self._said:
+            due = waited_s >= ACK_EVERY_S
+        else:
+            due = self.ack_now or waited_s >= ACK_PAUSE_S or self._unsaid_batches >= ACK_BATCHES
+        if not due:
             return None
+        self.ack_now = False
+        self._unsaid_batches = 0
         self._said = state
         self._said_at = now
         return Ack(self.stream, *state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +30,8 @@ class Subscriber:
 
     `via`: ring nodes. `history`: past samples to get from each publisher, which must offer as many. `reliability`,
     `durability`: what is requested (pubsub/profile.py). `host`, `port`, `advertise`: where the ring reaches this
-    subscriber with news. `on_sample` is called for each sample, in a thread of its own, instead of iterating.
+    subscriber with news. `on_sample` is called for each sample instead of iterating: in the I/O thread, at once, so
+    it must return within a second or so; `close` raises its first error, after which it is not called again.
     `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested. `trace`: a
     directory to leave traces in.
 
@@ -71,6 +71,7 @@ class Subscriber:
         io.kernel.address = self.address
         self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s, self._gate)
         self._subscribing.on_mismatch = on_mismatch
+        self._subscribing.on_sample = on_sample
         self._queue = self._subscribing.queue
         io.changed = self._subscribing.on_changed
         io.begin = self._subscribing.start
@@ -83,9 +84,6 @@ class Subscriber:
         except BaseException:
             self.close()
             raise
-        self._caller = threading.Thread(target=self._call, args=(on_sample,), daemon=True) if on_sample else None
-        if self._caller is not None:
-            self._caller.start()
 
     def __iter__(self) -> Iterator[Sample]:
         """Every sample from now on; ends when the subscriber is closed by another thread."""
@@ -128,7 +126,7 @@ class Subscriber:
         return list(self._subscribing.mismatches)
 
     def close(self) -> None:
-        """Tell the publishers, take the entries off the ring, and end. What was not received is dropped."""
+        """Tell the publishers, take the entries off the ring, and end. What was not taken is dropped."""
         if self._closed:
             return
         self._closed = True
@@ -137,6 +135,8 @@ class Subscriber:
             self._let_go()
         self._gate.open()
         self._io.stop()
+        if self._subscribing.failed is not None:
+            raise self._subscribing.failed
 
     def __enter__(self) -> Subscriber:
         return self
@@ -145,10 +145,6 @@ class Subscriber:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _call(self, on_sample: Callable[[Sample], object]) -> None:
-        for sample in self:
-            on_sample(sample)
 
     def _advance(self, timeout_s: float) -> bool:
         """Take the next batch off the queue, waiting for it; False when none came within the time."""
@@ -169,7 +165,7 @@ class Subscriber:
                     return False
                 gate.wait(left_s)
         self._arrived = arrived = queue.popleft()
-        self._current = arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip)
+        self._current = arrived.samples()
         return True
 
     def _let_go(self) -> None:
@@ -184,6 +180,7 @@ class Subscriber:
         self._untold += arrived.weight
         if self._untold >= WINDOW_BYTES // 4:
             self._untold = 0
+            arrived.reader.ack_now = True
             if self._io.idle:
                 self._io.wake()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from pubsub.mismatch import Mismatch
 from pubsub.profile import Profile
 from pubsub.reader import Reader
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
+from pubsub.sample import Sample
 from pubsub.trace import DeliveryTrace
 
 TICK_S = 0.25
@@ -47,6 +48,10 @@ class Arrived:
         self.received_us = received_us
         self.publisher = f"{reader.publisher:016x}"
         self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples that were not had before."""
+        return self.batch.samples(self.publisher, self.received_us, self.skip)
 
 
 class Connection:
@@ -79,6 +84,8 @@ class Subscribing:
         self.taken: deque[Arrived] = deque()
         self.mismatches: list[Mismatch] = []
         self.on_mismatch: Callable[[Mismatch], None] | None = None
+        self.on_sample: Callable[[Sample], object] | None = None
+        self.failed: Exception | None = None
         self.lost = 0
         self.bad_frames = 0
         value = messages.encode(messages.SubscriberRecord(requested))
@@ -198,10 +205,28 @@ class Subscribing:
         skip = reader.on_batch(batch, now)
         self.lost += reader.lost - lost
         if skip is not None:
-            self.queue.append(Arrived(reader, batch, skip, time.time_ns() // 1000))
-            self._gate.open()
+            arrived = Arrived(reader, batch, skip, time.time_ns() // 1000)
+            if self.on_sample is None:
+                self.queue.append(arrived)
+                self._gate.open()
+            else:
+                self._call_back(self.on_sample, arrived)
         elif reader.gap:
             connection.say(reader.subscribe(now))
+
+    def _call_back(self, on_sample: Callable[[Sample], object], arrived: Arrived) -> None:
+        """Hand the samples over at once; the first error of the application's ends that, and `close` raises it."""
+        if self.failed is not None:
+            return
+        try:
+            for sample in arrived.samples():
+                on_sample(sample)
+        except Exception as error:
+            self.failed = error
+            return
+        arrived.reader.taken = arrived.batch.last
+        if self._io.spool is not None:
+            self.taken.append(arrived)
 
     def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
         if isinstance(message, messages.Unreadable):
@@ -308,7 +333,7 @@ class Subscribing:
             if spool is None:
                 continue
             had = arrived.batch.count - arrived.skip - arrived.left
-            for sample in islice(arrived.batch.samples(arrived.publisher, arrived.received_us, arrived.skip), had):
+            for sample in islice(arrived.samples(), had):
                 spool.append(
                     DeliveryTrace(
                         topic=sample.topic,

@@ -7,7 +7,7 @@ import pytest
 from pubsub.batch import Batch, Origin, encode
 from pubsub.messages import Ack
 from pubsub.profile import Profile
-from pubsub.reader import ACK_EVERY_S, SILENT_FOR_S, Reader
+from pubsub.reader import ACK_BATCHES, ACK_EVERY_S, ACK_PAUSE_S, SILENT_FOR_S, Reader
 
 
 def reader(reliability="at_least_once", after=0):
@@ -136,3 +136,32 @@ def test_acknowledgements_are_news_or_a_sign_of_life():
     made.taken = 4
     assert made.ack(0.3) == Ack(3, 4, 4)
     assert made.ack(0.4 + ACK_EVERY_S) == Ack(3, 4, 4)
+
+
+def test_acknowledgements_are_saved_up():
+    """For a few milliseconds or a few batches: each one wakes a thread at the other end."""
+    made = reader()
+    made.on_batch(batch(1, 1), 1.0)
+    assert made.ack(1.0) == Ack(3, 1, 0)
+
+    for sequence in range(2, 2 + ACK_BATCHES):
+        assert made.ack(1.0) is None
+        made.on_batch(batch(sequence, sequence), 1.0)
+    assert made.ack(1.0) == Ack(3, 1 + ACK_BATCHES, 0)
+
+    made.on_batch(batch(made.next, made.next), 1.0)
+    assert made.ack(1.0 + ACK_PAUSE_S / 2) is None
+    assert made.ack(1.0 + ACK_PAUSE_S) is not None
+
+
+def test_a_heartbeat_is_answered_at_once():
+    """That is how a publisher that flushes asks."""
+    made = reader()
+    made.on_batch(batch(1, 1), 1.0)
+    made.ack(1.0)
+    made.on_batch(batch(2, 2), 1.0)
+    assert made.ack(1.0) is None
+
+    made.on_heartbeat(2, 1.0)
+
+    assert made.ack(1.0) == Ack(3, 2, 0)
