@@ -40,5 +40,8 @@ MAX_ENTRIES_PER_RECORD = 20_000
 MAX_RECORDS = 1_000_000
 """Records that one member holds."""
 
+MAX_AVOIDED = 16
+"""Members that one step of a lookup may ask to be left out."""
+
 MAX_HOPS = 160
 """Exchanges of one lookup; a walk along successor lists of 8 passes 1,280 members in that many."""

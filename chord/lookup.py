@@ -1,7 +1,8 @@
 """The iterative lookup: the asker calls each hop itself, and the owner at last.
 
-A candidate that does not answer costs one time-out and is passed over for the next lower one. A candidate is asked once
-at most, so a lookup ends whatever the tables say.
+A candidate that does not answer costs one time-out; then whoever named it is asked for another, or the next lower one
+is taken. Each candidate is asked once, and again only after another one was found dead, so a lookup ends whatever the
+tables say.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 from chord.effects import Call, Operation, call
 from chord.errors import LookupFailed, NotOwner, PeerUnreachable, RingcastError
 from chord.identifiers import IdentifierSpace
-from chord.limits import MAX_HOPS
+from chord.limits import MAX_AVOIDED, MAX_HOPS
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pointer
 from chord.round_trips import RoundTrips
 from chord.trace import HopTrace
@@ -70,49 +71,82 @@ def find_owner(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: W
 def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: Walk) -> Operation[Hop]:
     """Walk to the member that precedes `walk.key`; its answer names the owner and the owner's successors."""
     walk.started_at = asker.now
-    distance = space.distance
-    key = walk.key
-    # The nearest candidate is last. Contacts of unknown identifier are as far as can be.
-    pool = list(reversed(via))
-    met = {(pointer.id, pointer.address) for pointer in pool}
-    request = NextHop(key)
+    pool = _Pool(asker, space, walk.key, via)
     why = "no contact was given"
-    while pool and len(walk.exchanges) < MAX_HOPS:
-        pointer = _next(asker, pool)
+    while len(walk.exchanges) < MAX_HOPS and (pointer := pool.take()) is not None:
         sent_at = asker.now
         try:
-            hop: Hop = yield Call(pointer, request)
-        except PeerUnreachable as error:
-            walk.exchanges.append(_trace(pointer, asker.now - sent_at, timed_out=True))
-            why = str(error)
-            continue
+            hop: Hop = yield Call(pointer, NextHop(walk.key, pool.avoid))
         except RingcastError as error:
-            walk.exchanges.append(_trace(pointer, asker.now - sent_at))
+            timed_out = isinstance(error, PeerUnreachable)
+            walk.exchanges.append(_trace(pointer, asker.now - sent_at, timed_out=timed_out))
+            pool.gave_nothing(pointer)
             why = str(error)
             continue
         walk.exchanges.append(_trace(hop.member, asker.now - sent_at))
-        walk.path.append(hop.member)
+        if hop.member not in walk.path:
+            walk.path.append(hop.member)
         if hop.final:
             walk.owners = hop.candidates
             walk.named_at = asker.now
             return hop
-        reach = distance(hop.member.id, key) or space.size
-        for candidate in reversed(hop.candidates):
-            # Only what is nearer than the member that said so: no answer can send a lookup back.
-            if distance(candidate.id, key) < reach and (candidate.id, candidate.address) not in met:
-                met.add((candidate.id, candidate.address))
-                pool.append(candidate)
-    if pool:
+        pool.answered(hop)
+    if len(walk.exchanges) >= MAX_HOPS:
         why = f"{MAX_HOPS} exchanges did not reach it"
-    raise LookupFailed(f"lookup of key {key:016x} failed after {len(walk.exchanges)} exchanges: {why}")
+    raise LookupFailed(f"lookup of key {walk.key:016x} failed after {len(walk.exchanges)} exchanges: {why}")
 
 
-def _next(asker: Asker, pool: list[Pointer]) -> Pointer:
-    """Take the nearest candidate that is not suspected of being dead, or the nearest of all."""
-    for index in range(len(pool) - 1, -1, -1):
-        if not asker.round_trips.suspected(pool[index].address, asker.now):
-            return pool.pop(index)
-    return pool.pop()
+class _Pool:
+    """Whom a lookup may ask next, the nearest to the key last.
+
+    When a candidate turns out to be dead, the nearest member that has answered is asked once more, and told to leave
+    the dead out (`avoid`): it knows better than anybody farther away who comes after them.
+    """
+
+    def __init__(self, asker: Asker, space: IdentifierSpace, key: int, via: list[Pointer]) -> None:
+        self._asker = asker
+        self._space = space
+        self._key = key
+        # Contacts of unknown identifier are as far as can be.
+        self._pointers = list(reversed(via))
+        self._met = {(pointer.id, pointer.address) for pointer in via}
+        self._suspected: list[Pointer] = []
+        self._nearest: Pointer | None = None
+        self._reach = space.size
+        self.avoid: tuple[int, ...] = ()
+
+    def take(self) -> Pointer | None:
+        """The nearest candidate that is not suspected of being dead; those that are come last of all."""
+        asker = self._asker
+        while self._pointers:
+            pointer = self._pointers.pop()
+            if not asker.round_trips.suspected(pointer.address, asker.now):
+                return pointer
+            self._suspected.append(pointer)
+            self.gave_nothing(pointer)
+        return self._suspected.pop() if self._suspected else None
+
+    def gave_nothing(self, pointer: Pointer) -> None:
+        """A candidate is dead, or as good as that."""
+        nearest = self._nearest
+        if pointer.incarnation == 0 or pointer.id in self.avoid or len(self.avoid) >= MAX_AVOIDED:
+            return
+        self.avoid = (*self.avoid, pointer.id)
+        if nearest is not None and nearest != pointer and nearest not in self._pointers:
+            self._pointers.append(nearest)
+
+    def answered(self, hop: Hop) -> None:
+        """Take in the candidates of an answer. Only what is nearer than who said so: no answer sends a lookup back."""
+        distance = self._space.distance
+        key = self._key
+        reach = distance(hop.member.id, key) or self._space.size
+        if reach < self._reach or self._nearest is None:
+            self._reach = reach
+            self._nearest = hop.member
+        for candidate in reversed(hop.candidates):
+            if distance(candidate.id, key) < reach and (candidate.id, candidate.address) not in self._met:
+                self._met.add((candidate.id, candidate.address))
+                self._pointers.append(candidate)
 
 
 def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Pointer]:

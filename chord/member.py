@@ -180,15 +180,22 @@ class Member:
 
     def _next_hop(self, request: NextHop) -> Hop:
         key = request.key
-        state = self._state
+        avoid = request.avoid
+        successors = self._state.successors
         if self.owns(key):
-            return Hop(self.me, True, (self.me, *state.successors[: OWNERS_NAMED - 1]))
-        if between_right(self.me.id, key, state.successor.id):
-            return Hop(self.me, True, state.successors[:OWNERS_NAMED] or (self.me,))
+            return Hop(self.me, True, (self.me, *successors[: OWNERS_NAMED - 1]))
+        if avoid:
+            successors = tuple(pointer for pointer in successors if pointer.id not in avoid)
+        successor_id = successors[0].id if successors else self.me.id
+        if between_right(self.me.id, key, successor_id) and (successors or self._state.whole):
+            return Hop(self.me, True, successors[:OWNERS_NAMED] or (self.me,))
         routes = self._routes
         if routes is None:
-            routes = self._routes = Routes(self.me, self.settings.space, (*self.fingers, *state.successors))
-        return Hop(self.me, False, routes.preceding(key, HOPS_NAMED) or state.successors[:HOPS_NAMED])
+            routes = self._routes = Routes(self.me, self.settings.space, (*self.fingers, *self._state.successors))
+        candidates = routes.preceding(key, HOPS_NAMED + len(avoid))
+        if avoid:
+            candidates = tuple(pointer for pointer in candidates if pointer.id not in avoid)[:HOPS_NAMED]
+        return Hop(self.me, False, candidates or successors[:HOPS_NAMED])
 
     def _confirm_owner(self, request: ConfirmOwner) -> Owned:
         self.require_owner(request.key)

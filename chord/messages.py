@@ -10,7 +10,15 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta, Struct
 
-from chord.limits import MAX_ADDRESS, MAX_ENTRIES_PER_PAGE, MAX_ENTRY_ID, MAX_LEASE_S, MAX_LIST, MAX_VALUE_BYTES
+from chord.limits import (
+    MAX_ADDRESS,
+    MAX_AVOIDED,
+    MAX_ENTRIES_PER_PAGE,
+    MAX_ENTRY_ID,
+    MAX_LEASE_S,
+    MAX_LIST,
+    MAX_VALUE_BYTES,
+)
 from chord.names import MAX_NAME_BYTES
 
 Identifier = Annotated[int, Meta(ge=0)]  # MessagePack itself ends at 2**64 - 1
@@ -131,12 +139,14 @@ class Ping(Struct, tag_field="type", frozen=True):
     reply: ClassVar[type] = Pong
 
 
-class NextHop(Struct, tag_field="type", frozen=True):
+class NextHop(Struct, tag_field="type", frozen=True, omit_defaults=True):
     """One step of a lookup of `key`. Never answered busy."""
 
     reply: ClassVar[type] = Hop
 
     key: Identifier
+    avoid: Annotated[tuple[Identifier, ...], Meta(max_length=MAX_AVOIDED)] = ()
+    """Members that the asker found dead; the answer leaves them out."""
 
 
 class ConfirmOwner(Struct, tag_field="type", frozen=True):
