@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MISMATCHES_KEPT = 256
+"""The latest of them; a subscriber that is started again and again is a new one every time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:

@@ -19,8 +19,9 @@ from pubsub.limits import MAX_PAYLOAD_BYTES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import PublisherRecord
 from pubsub.mismatch import Mismatch
 from pubsub.profile import profile
-from pubsub.publishing import Publishing, Stream
+from pubsub.publishing import Publishing
 from pubsub.registration import LEASE_S, PUBLISHER, Registration
+from pubsub.stream import Stream
 from pubsub.writer import Writer
 
 time_ns = time.time_ns

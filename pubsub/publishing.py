@@ -20,14 +20,15 @@ from chord.errors import RemoteProtocolError
 from chord.messages import Entry
 from chord.sockets import Socket
 from pubsub import messages
-from pubsub.batch import Origin, encode, fitting
+from pubsub.batch import encode, fitting
 from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_READERS, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import Ack, FromPublisher, Gone, Heartbeat, Incompatible, Subscribe, Subscribed, Unreadable
-from pubsub.mismatch import Mismatch
+from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
 from pubsub.profile import explain, incompatible
-from pubsub.registration import SUBSCRIBER, Registration, keep_publisher, withdraw
+from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
+from pubsub.stream import Stream
 from pubsub.trace import PublicationTrace
 from pubsub.writer import Reader, Writer
 
@@ -36,53 +37,14 @@ TRACE_S = 1.0
 MESSAGES_AT_ONCE = 256
 BATCHES_AT_ONCE = 8
 
+# As plain numbers: arithmetic with zmq's enumerations costs more than sending.
+NOBLOCK = int(zmq.NOBLOCK)
+MORE = int(zmq.SNDMORE) | NOBLOCK
+EVENTS = int(zmq.EVENTS)
+POLLIN = int(zmq.POLLIN)
+
 BURST_US = 300
 """A sample this soon after the last batch is left to the I/O thread, so that a burst fills batches."""
-
-
-class Stream:
-    """One topic between the application, which appends, and the I/O thread, which takes from the front.
-
-    Lists are appended to and cut at the front by single operations of the interpreter, so neither thread waits for the
-    other: `payloads` first, then `times`, so that there is a payload for every time.
-    """
-
-    __slots__ = (
-        "delivered",
-        "dirty",
-        "limit",
-        "origin",
-        "payloads",
-        "readers",
-        "registration",
-        "sent_us",
-        "sequence",
-        "settled",
-        "times",
-        "topic",
-        "traced",
-        "weight",
-        "writer",
-    )
-
-    def __init__(self, origin: Origin, writer: Writer, registration: Registration) -> None:
-        self.topic = origin.topic
-        self.origin = origin
-        self.writer = writer
-        self.registration = registration
-        # Written by the application.
-        self.payloads: list[bytes] = []
-        self.times: list[int] = []
-        self.sequence = 0
-        self.weight = 0
-        self.dirty = False
-        # Written by the I/O thread.
-        self.limit = writer.limit()
-        self.delivered = 0
-        self.settled = False
-        self.readers = 0
-        self.traced = 0
-        self.sent_us = 0
 
 
 class Publishing:
@@ -90,7 +52,7 @@ class Publishing:
 
     def __init__(self, io: IoThread, router: Socket, producer: int, gate: Gate) -> None:
         self.dirty: deque[Stream] = deque()
-        self.mismatches: list[Mismatch] = []
+        self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self._io = io
         self._router = router
@@ -222,8 +184,8 @@ class Publishing:
             for batch in writer.due(reader):
                 try:
                     # A route that cannot be reached is refused with the first frame, so the two never come apart.
-                    send(reader.route, zmq.SNDMORE | zmq.NOBLOCK)
-                    send(batch.frame, zmq.NOBLOCK)
+                    send(reader.route, MORE)
+                    send(batch.frame, NOBLOCK)
                 except zmq.Again:
                     break
                 except zmq.ZMQError:
@@ -240,7 +202,7 @@ class Publishing:
             return False
         for _ in range(MESSAGES_AT_ONCE):
             try:
-                frames = router.recv_multipart(zmq.NOBLOCK)
+                frames = router.recv_multipart(NOBLOCK)
             except zmq.Again:
                 return False
             if len(frames) == 2:
@@ -248,8 +210,8 @@ class Publishing:
         return True
 
     def _is_readable(self) -> bool:
-        events: int = self._router.getsockopt(zmq.EVENTS)  # type: ignore[assignment]  # an int, for this option
-        return bool(events & zmq.POLLIN)
+        events: int = self._router.getsockopt(EVENTS)  # type: ignore[assignment]  # an int, for this option
+        return bool(events & POLLIN)
 
     def _on_frame(self, route: bytes, frame: bytes, now: float) -> None:
         try:
@@ -309,7 +271,7 @@ class Publishing:
 
     def _say(self, route: bytes, message: FromPublisher) -> bool:
         try:
-            self._router.send_multipart((route, messages.encode(message)), zmq.NOBLOCK)
+            self._router.send_multipart((route, messages.encode(message)), NOBLOCK)
         except zmq.ZMQError:
             return False  # it is gone or full; if it lives, it asks again
         return True

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from chord.errors import LocalProtocolError
 from chord.names import normalise
+from pubsub.connection import Arrived
 from pubsub.errors import Closed, NotRegistered
 from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
@@ -18,7 +19,7 @@ from pubsub.mismatch import Mismatch
 from pubsub.profile import profile
 from pubsub.registration import LEASE_S
 from pubsub.sample import Sample
-from pubsub.subscribing import Arrived, Subscribing
+from pubsub.subscribing import Subscribing
 
 
 class Subscriber:
@@ -181,6 +182,7 @@ class Subscriber:
         if self._untold >= WINDOW_BYTES // 4:
             self._untold = 0
             arrived.reader.ack_now = True
+            self._subscribing.urgent = True
             if self._io.idle:
                 self._io.wake()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -13,16 +13,16 @@ import zmq
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.messages import Entry
-from chord.sockets import Socket, endpoint, make_socket
+from chord.sockets import endpoint, make_socket
 from pubsub import messages
 from pubsub.batch import MAGIC, Batch
+from pubsub.connection import NOBLOCK, Arrived, Connection
 from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
-from pubsub.limits import SAMPLE_OVERHEAD_BYTES
-from pubsub.messages import FromSubscriber, Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
-from pubsub.mismatch import Mismatch
+from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
+from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
 from pubsub.profile import Profile
-from pubsub.reader import Reader
+from pubsub.reader import ACK_PAUSE_S, Reader
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
 from pubsub.sample import Sample
 from pubsub.trace import DeliveryTrace
@@ -35,45 +35,6 @@ MESSAGES_AT_ONCE = 64
 LEFT_OFF_KEPT = 4_096
 
 
-class Arrived:
-    """A batch that waits for the application, without its first `skip` samples; the last `left` are never taken."""
-
-    __slots__ = ("batch", "left", "publisher", "reader", "received_us", "skip", "weight")
-
-    def __init__(self, reader: Reader, batch: Batch, skip: int, received_us: int) -> None:
-        self.reader = reader
-        self.batch = batch
-        self.skip = skip
-        self.left = 0
-        self.received_us = received_us
-        self.publisher = f"{reader.publisher:016x}"
-        self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
-
-    def samples(self) -> Iterator[Sample]:
-        """The samples that were not had before."""
-        return self.batch.samples(self.publisher, self.received_us, self.skip)
-
-
-class Connection:
-    """The socket to one publisher, and what is read over it."""
-
-    __slots__ = ("address", "by_stream", "by_topic", "socket", "touched")
-
-    def __init__(self, address: str, socket: Socket) -> None:
-        self.address = address
-        self.socket = socket
-        self.by_stream: dict[int, Reader] = {}
-        self.by_topic: dict[tuple[str, int], Reader] = {}
-        self.touched = False
-
-    def say(self, message: FromSubscriber) -> None:
-        """Send a message; while the connection is down it waits, or is lost, and is said again by the clock."""
-        try:
-            self.socket.send(messages.encode(message), zmq.NOBLOCK)
-        except zmq.Again:
-            return
-
-
 class Subscribing:
     """Reads topics from every publisher that the ring names. Everything here runs in the I/O thread."""
 
@@ -82,10 +43,12 @@ class Subscribing:
     ) -> None:
         self.queue: deque[Arrived] = deque()
         self.taken: deque[Arrived] = deque()
-        self.mismatches: list[Mismatch] = []
+        self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self.on_sample: Callable[[Sample], object] | None = None
         self.failed: Exception | None = None
+        self.urgent = False
+        """The application has made room that a publisher may be waiting for."""
         self.lost = 0
         self.bad_frames = 0
         value = messages.encode(messages.SubscriberRecord(requested))
@@ -101,6 +64,8 @@ class Subscribing:
         self._unlisted: set[tuple[str, int]] = set()
         self._left_off: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
         self._next_stream = 1
+        self._touched: dict[int, tuple[Reader, Connection]] = {}
+        self._ack_at = 0.0
         self._tick_at = 0.0
 
     # Finding publishers --------------------------------------------------------------------------------------------
@@ -182,10 +147,9 @@ class Subscribing:
 
     def _on_readable(self, connection: Connection) -> None:
         receive = connection.socket.recv
-        connection.touched = True
         for _ in range(MESSAGES_AT_ONCE):
             try:
-                frame = receive(zmq.NOBLOCK)
+                frame = receive(NOBLOCK)
             except zmq.Again:
                 break
             try:
@@ -204,6 +168,7 @@ class Subscribing:
         lost = reader.lost
         skip = reader.on_batch(batch, now)
         self.lost += reader.lost - lost
+        self._touched[reader.stream] = reader, connection
         if skip is not None:
             arrived = Arrived(reader, batch, skip, time.time_ns() // 1000)
             if self.on_sample is None:
@@ -238,6 +203,7 @@ class Subscribing:
                 connection.say(Unsubscribe(message.stream))
             return
         now = time.monotonic()
+        self._touched[reader.stream] = reader, connection
         if isinstance(message, Heartbeat):
             again = reader.on_heartbeat(message.last, now)
             if again is not None:
@@ -271,18 +237,24 @@ class Subscribing:
 
     def work(self, now: float) -> bool:
         """Acknowledge what came and what was taken; look after publishers that fell silent."""
-        tick = now >= self._tick_at
-        if tick:
+        if now >= self._tick_at:
             self._tick_at = now + TICK_S
             self._tick(now)
-        for connection in self._connections.values():
-            connection.touched = False
-            for reader in connection.by_stream.values():
-                ack = reader.ack(now)
-                if ack is not None:
-                    connection.say(ack)
+        if self.urgent or now >= self._ack_at:
+            self.urgent = False
+            self._ack_at = now + ACK_PAUSE_S
+            self._acknowledge(self._readers.values(), now)
+        elif self._touched:
+            self._acknowledge(self._touched.values(), now)
+        self._touched.clear()
         self._trace()
         return False
+
+    def _acknowledge(self, readers: Iterable[tuple[Reader, Connection]], now: float) -> None:
+        for reader, connection in readers:
+            ack = reader.ack(now)
+            if ack is not None:
+                connection.say(ack)
 
     def _tick(self, now: float) -> None:
         for key, (reader, connection) in list(self._readers.items()):

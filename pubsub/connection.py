@@ -1,0 +1,56 @@
+"""The connection to one publisher, and the batches that came over it and wait for the application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import zmq
+
+from chord.sockets import Socket
+from pubsub import messages
+from pubsub.batch import Batch
+from pubsub.limits import SAMPLE_OVERHEAD_BYTES
+from pubsub.messages import FromSubscriber
+from pubsub.reader import Reader
+from pubsub.sample import Sample
+
+# As a plain number: arithmetic with zmq's enumerations costs more than sending.
+NOBLOCK = int(zmq.NOBLOCK)
+
+
+class Arrived:
+    """A batch that waits for the application, without its first `skip` samples; the last `left` are never taken."""
+
+    __slots__ = ("batch", "left", "publisher", "reader", "received_us", "skip", "weight")
+
+    def __init__(self, reader: Reader, batch: Batch, skip: int, received_us: int) -> None:
+        self.reader = reader
+        self.batch = batch
+        self.skip = skip
+        self.left = 0
+        self.received_us = received_us
+        self.publisher = f"{reader.publisher:016x}"
+        self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples that were not had before."""
+        return self.batch.samples(self.publisher, self.received_us, self.skip)
+
+
+class Connection:
+    """The socket to one publisher, and what is read over it."""
+
+    __slots__ = ("address", "by_stream", "by_topic", "socket")
+
+    def __init__(self, address: str, socket: Socket) -> None:
+        self.address = address
+        self.socket = socket
+        self.by_stream: dict[int, Reader] = {}
+        self.by_topic: dict[tuple[str, int], Reader] = {}
+
+    def say(self, message: FromSubscriber) -> None:
+        """Send a message; while the connection is down it waits, or is lost, and is said again by the clock."""
+        try:
+            self.socket.send(messages.encode(message), NOBLOCK)
+        except zmq.Again:
+            return
