@@ -6,8 +6,8 @@ congestion, one `put` and one callback a sample. Every run checks that as many s
 
 Latencies are from `publish` or `put` to a callback in the thread that reads the socket.
 
-    python -m experiments.bench_pubsub throughput ours 1000000 100     # samples, bytes
-    python -m experiments.bench_pubsub latency zenoh 500 4             # per second, seconds
+    python -m experiments.bench.pubsub_roles throughput ours 1000000 100     # samples, bytes
+    python -m experiments.bench.pubsub_roles latency zenoh 500 4             # per second, seconds
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _ring(stack: ExitStack) -> str:
 
 
 def _role(stack: ExitStack, role: str, *arguments: str) -> subprocess.Popen[str]:
-    return _start(stack, "experiments.bench_pubsub", role, *arguments)
+    return _start(stack, "experiments.bench.pubsub_roles", role, *arguments)
 
 
 def _line(process: subprocess.Popen[str]) -> str:

@@ -1,0 +1,34 @@
+"""`bench pubsub-direct`: one publisher to one subscriber, 100 B a sample, against Zenoh peer to peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from experiments.bench.measurement import Figure, figure
+from experiments.bench.pubsub_roles import latency_ours, latency_zenoh, run_ours, run_zenoh
+
+SAMPLES = 1_000_000
+SIZE = 100
+RATE = 500.0
+LATENCY_S = 4.0
+ZENOH = "Zenoh peer to peer (eclipse-zenoh), reliable, Block"
+
+
+def bench_pubsub_direct(runs: int, progress: Callable[[str], None]) -> list[Figure]:
+    """Median one-way microseconds at 500 samples per second; then samples per second flat out, all of them received."""
+    ours: list[float] = []
+    zenoh: list[float] = []
+    ours_us: list[float] = []
+    zenoh_us: list[float] = []
+    for run in range(runs):
+        progress(f"pubsub-direct: run {run + 1} of {runs}")
+        ours.append(run_ours(SAMPLES, SIZE))
+        zenoh.append(run_zenoh(SAMPLES, SIZE))
+        ours_us.append(latency_ours(RATE, LATENCY_S, SIZE))
+        zenoh_us.append(latency_zenoh(RATE, LATENCY_S, SIZE))
+    notes = {"samples": SAMPLES, "bytes": SIZE}
+    latency = {"samples_per_s": RATE, "bytes": SIZE, "what": "median latency"}
+    return [
+        figure("pubsub-direct", ours_us, zenoh_us, ZENOH, "us", latency),
+        figure("pubsub-direct", ours, zenoh, ZENOH, "samples/s", notes),
+    ]
