@@ -93,6 +93,16 @@ def test_no_copy_extends_the_lease_of_its_version(copies):
         assert entry.lease_s == min(equal)
 
 
+@given(st.lists(entries, min_size=1, max_size=8))
+def test_a_guard_covers_every_version_there_was(copies):
+    """What is held is kept for as long as any copy of the entry, of whatever version, may live somewhere."""
+    for entry in held(store_of(copies)):
+        guards = [
+            max(copy.lease_s, copy.guard_s) for copy in copies if (copy.name, copy.entry) == (entry.name, entry.entry)
+        ]
+        assert entry.guard_s == max(guards)
+
+
 @given(st.lists(entries, max_size=6), st.lists(entries, max_size=6))
 def test_digests_agree_exactly_when_the_contents_do(left, right):
     """Two stores have one digest when they hold the same entries, versions, deletions and values."""

@@ -1,0 +1,105 @@
+"""What members of simulated rings answer and do in moments that random walks seldom meet."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chord.effects import call, cast
+from chord.errors import Busy, NotOwner
+from chord.messages import ConfirmOwner, GetNeighbours, Hop, Meet, Neighbours, NextHop, Owned, Ping, Pong
+from chord.settings import Settings
+from chord.trace import EventTrace
+from sim import checks
+from sim.cluster import Cluster, address_of
+from sim.network import Link, constant
+
+STEADY = Link(constant(0.01))
+
+
+def ring_of(count: int, seed: int = 1, **keywords: object) -> Cluster:
+    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]
+    cluster.start_many(count)
+    assert cluster.converge(60.0) is not None, f"seed {seed}: {cluster.faults()[:5]}"
+    return cluster
+
+
+def in_order(cluster: Cluster):
+    return sorted(cluster.members(), key=lambda member: member.me.id)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(2, 7))
+def test_a_member_refuses_what_its_predecessor_owns(seed, count):
+    """ConfirmOwner is answered by the owner alone; everybody else names the predecessor that it hears from."""
+    cluster = ring_of(count, seed)
+    client = cluster.client()
+    for member in cluster.members():
+        key = cluster.rng("key").getrandbits(64)
+        owner = checks.right_owner(cluster.members(), key)
+        if member.me == owner:
+            assert client.ask(call(member.me, ConfirmOwner(key), Owned)) == Owned(owner)
+        else:
+            with pytest.raises(NotOwner) as raised:
+                client.ask(call(member.me, ConfirmOwner(key), Owned))
+            assert raised.value.hint == member.state.predecessor
+
+
+def test_a_member_that_waits_for_a_neighbour_is_busy_and_nothing_else():
+    """P9: while its own neighbour query is under way a member answers no other one; all else it answers."""
+    cluster = ring_of(4, link=STEADY)
+    waiting, silent = in_order(cluster)[:2]
+    client = cluster.client()
+    cluster.nodes[silent.me.address].process.pause()
+    assert cluster.scheduler.run_until(lambda: waiting.pending > 0, 5.0)
+
+    with pytest.raises(Busy, match="waits for an answer of its own"):
+        client.ask(call(waiting.me, GetNeighbours(), Neighbours))
+    assert waiting.pending > 0
+    assert client.ask(call(waiting.me, Ping(), Pong)) == Pong()
+    assert client.ask(call(waiting.me, NextHop(silent.me.id), Hop)).final
+    assert client.ask(call(waiting.me, GetNeighbours(observe=True), Neighbours)).member == waiting.me
+
+
+def test_a_ring_of_two_closes_at_once():
+    """The first joiner makes a member that was alone look for it, without waiting for the next stabilization."""
+    cluster = Cluster(seed=1, settings=Settings(stabilize_s=50.0), link=STEADY)
+    cluster.start_many(2)
+
+    took = cluster.converge(30.0)
+
+    assert took is not None, cluster.faults()
+    assert took <= 0.5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_ring_that_only_grows_takes_itself_for_one(seed):
+    """However many join at once, no member mistakes a ring that is changing for two, and gives its place up."""
+    cluster = ring_of(2, seed, settings=Settings(successors=3, heal_s=0.2))
+    for number in range(2, 30):
+        cluster.start(address_of(number), list(cluster.nodes)[:3])
+        cluster.scheduler.run_for(cluster.rng(f"pause-{number}").uniform(0.0, 0.4))
+
+    assert cluster.converge(60.0) is not None, cluster.faults()[:5]
+    assert [row for row in cluster.rows if isinstance(row, EventTrace) and row.kind == "rejoining"] == []
+
+
+@pytest.mark.parametrize("knows", ["lower", "higher"])
+def test_two_rings_become_one_when_either_hears_of_the_other(knows):
+    """The higher ring moves to the lower, also when only the lower has heard that there is another."""
+    cluster = Cluster(seed=3, link=STEADY)
+    for first in (0, 10):
+        cluster.start(address_of(first), [])
+        cluster.start(address_of(first + 1), [address_of(first)])
+    cluster.scheduler.run_for(20.0)
+    rings = [[node.host.members[0].me for node in list(cluster.nodes.values())[half : half + 2]] for half in (0, 2)]
+    lower, higher = sorted((min(ring, key=lambda member: member.id) for ring in rings), key=lambda member: member.id)
+    told, other = (lower, higher) if knows == "lower" else (higher, lower)
+    assert cluster.faults()
+
+    cluster.client().ask(cast(told, Meet(other)))
+
+    assert cluster.converge(60.0) is not None, cluster.faults()
+    moved = {row.node for row in cluster.rows if isinstance(row, EventTrace) and row.kind == "rejoining"}
+    assert lower.id not in moved
