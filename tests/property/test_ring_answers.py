@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 
 from chord.effects import call, cast
 from chord.errors import Busy, NotOwner
-from chord.messages import ConfirmOwner, GetNeighbours, Hop, Meet, Neighbours, NextHop, Owned, Ping, Pong
+from chord.messages import (
+    ConfirmOwner,
+    GetNeighbours,
+    Hop,
+    Leave,
+    Meet,
+    Neighbours,
+    NextHop,
+    Noted,
+    Owned,
+    Ping,
+    Pong,
+)
 from chord.settings import Settings
 from chord.trace import EventTrace
 from sim import checks
@@ -103,3 +115,43 @@ def test_two_rings_become_one_when_either_hears_of_the_other(knows):
     assert cluster.converge(60.0) is not None, cluster.faults()
     moved = {row.node for row in cluster.rows if isinstance(row, EventTrace) and row.kind == "rejoining"}
     assert lower.id not in moved
+
+
+def test_an_answer_of_a_former_successor_is_not_applied():
+    """A member whose successor left while its answer was under way does not take that one in again for it."""
+    cluster = ring_of(5, link=STEADY)
+    member, leaver = in_order(cluster)[:2]
+    cluster.network.clog(leaver.me.address, member.me.address)
+    assert cluster.scheduler.run_until(lambda: member.pending > 0, 5.0)
+    cluster.scheduler.run_for(0.02)
+    cluster.client().ask(call(member.me, Leave(leaver.me), Noted))
+    assert leaver.me not in member.state.successors
+
+    cluster.network.unclog(leaver.me.address, member.me.address)
+    cluster.scheduler.run_for(0.001)
+
+    assert leaver.me not in member.state.successors
+
+
+def test_nobody_waits_for_a_member_that_left():
+    """A member that leaves tells its neighbours: the ring is ideal again without a time-out."""
+    cluster = ring_of(6, link=STEADY)
+
+    cluster.leave(address_of(3))
+
+    took = cluster.converge(30.0)
+    assert took is not None, cluster.faults()
+    assert took <= 1.0
+    assert [row for row in cluster.rows if isinstance(row, EventTrace) and row.kind == "dropped"] == []
+
+
+def test_a_dead_predecessor_is_noticed_without_another_notifier():
+    """A member that hears from its predecessor no more asks it, and gives it up, though nobody else comes forward."""
+    cluster = ring_of(6, link=STEADY)
+    before, dead, member = in_order(cluster)[:3]
+    cluster.network.split([before.me.address], [member.me.address], one_way=True)
+
+    cluster.crash(dead.me.address)
+    cluster.scheduler.run_for(cluster.settings.silence_s + 3.0)
+
+    assert member.state.predecessor != dead.me
