@@ -14,16 +14,19 @@ READY_TEST := .venv/ready-test
 READY_BENCH := .venv/ready-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fresh clean
+.PHONY: help demo test campaign check bench fresh clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY_DEMO) ## Show Ringcast at work: a ring, its lookups, the traces through Spark
 	@$(VENV_PYTHON) -m experiments demo $(ARGS)
 
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
 	@$(VENV_PYTHON) -m pytest $(ARGS)
+
+campaign: $(READY_TEST) ## Run the long tests that are not part of `test`: owners on 40 nodes
+	@$(VENV_PYTHON) -m pytest tests/campaign $(ARGS)
 
 check: $(READY_TEST) ## Check style (ruff), types (mypy --strict) and the import rule (lint-imports)
 	$(VENV_PYTHON) -m ruff check .
