@@ -37,7 +37,7 @@ def print_summary(summary: Summary, out: Path) -> None:
     show(summary, console)
     console.print()
     console.print(Text(f"{out}: summary.json, {', '.join(summary.files)}", overflow="fold"))
-    console.print(Text(f"{summary.elapsed_s['total']:.1f} s"))
+    console.print(Text(f"analysed in {summary.elapsed_s['total']:.1f} s"))
 
 
 def show(summary: Summary, console: Console) -> None:
