@@ -121,6 +121,7 @@ def test_an_answer_of_a_former_successor_is_not_applied():
     """A member whose successor left while its answer was under way does not take that one in again for it."""
     cluster = ring_of(5, link=STEADY)
     member, leaver = in_order(cluster)[:2]
+    assert cluster.scheduler.run_until(lambda: member.pending == 0, 5.0)
     cluster.network.clog(leaver.me.address, member.me.address)
     assert cluster.scheduler.run_until(lambda: member.pending > 0, 5.0)
     cluster.scheduler.run_for(0.02)
