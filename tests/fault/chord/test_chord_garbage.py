@@ -59,8 +59,9 @@ HARMLESS = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ring() -> Iterator[LocalRing]:
+    """A ring of three that every test leaves as it found it."""
     with LocalRing() as ring:
         ring.grow(3)
         all_agree(ring)
