@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chord.effects import Call, Operation, call
-from chord.errors import LookupFailed, NotOwner, PeerUnreachable, RingcastError
+from chord.errors import LookupFailed, NotMember, NotOwner, PeerUnreachable, RingcastError
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_AVOIDED, MAX_HOPS
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pointer
@@ -150,38 +150,57 @@ class _Pool:
 
 
 def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Pointer]:
-    """Ask the owner that the predecessor named, or the first of its successors that is alive."""
+    """Ask the owner that the predecessor named, or the first of its successors that is alive.
+
+    A silent candidate is asked twice. One that denies because of a predecessor that was silent is believed only after
+    that predecessor has been asked once more: it may have been busy for a moment, or its answers lost.
+    """
     distance = space.distance
-    unreachable: set[Pointer] = set()
+    silent: set[Pointer] = set()
+    insisted: set[Pointer] = set()
+    dead: set[Pointer] = set()
+    tried: set[Pointer] = set()
     pending = list(reversed(walk.owners))
     why = "its predecessor named nobody"
     for _ in range(MAX_HOPS):
         if not pending:
             break
         candidate = pending.pop()
-        if pending and asker.round_trips.suspected(candidate.address, asker.now):
-            unreachable.add(candidate)
+        if pending and candidate not in insisted and asker.round_trips.suspected(candidate.address, asker.now):
+            silent.add(candidate)
             continue
         sent_at = asker.now
+        timed_out = False
         try:
-            answer = yield from call(candidate, ConfirmOwner(walk.key), Owned, attempts=2)
+            answer = yield from call(candidate, ConfirmOwner(walk.key), Owned)
         except NotOwner as refusal:
-            walk.exchanges.append(_trace(candidate, asker.now - sent_at))
             hint = refusal.hint
-            if not isinstance(hint, Pointer) or hint in unreachable:
+            if not isinstance(hint, Pointer) or hint in dead or (hint in silent and hint in insisted):
                 return candidate  # its predecessor is dead, and it does not know yet
             if distance(walk.key, hint.id) >= distance(walk.key, candidate.id):
                 why = f"{candidate} named {hint}, which is farther from the key"
                 continue
+            if hint in silent:
+                insisted.add(hint)
             pending.extend((candidate, hint))
+        except PeerUnreachable as error:
+            timed_out = True
+            why = str(error)
+            if candidate in tried:
+                silent.add(candidate)
+            else:
+                tried.add(candidate)
+                pending.append(candidate)
+        except NotMember as error:
+            dead.add(candidate)
+            why = str(error)
         except RingcastError as error:
-            timed_out = isinstance(error, PeerUnreachable)
-            walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
-            unreachable.add(candidate)
+            silent.add(candidate)
             why = str(error)
         else:
-            walk.exchanges.append(_trace(answer.owner, asker.now - sent_at))
             return answer.owner
+        finally:
+            walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
     raise LookupFailed(f"no owner of key {walk.key:016x} answered: {why}")
 
 

@@ -111,7 +111,7 @@ def test_a_dead_owner_is_followed_by_its_successor(world, asker):
     walk = look(world, asker, 100)
 
     assert walk.owner == pointer(600)
-    assert walk.timeouts == 1
+    assert walk.timeouts == 2
 
 
 def test_a_nearer_owner_is_taken_from_the_hint(world, asker):
@@ -125,14 +125,29 @@ def test_a_nearer_owner_is_taken_from_the_hint(world, asker):
 
 
 def test_a_hint_at_a_dead_member_leaves_the_one_that_gave_it(world, asker):
-    """The owner's predecessor is dead and the owner does not know yet: the owner it is."""
+    """The owner's predecessor, asked once more, is dead, and the owner does not know yet: the owner it is."""
     peer(world, 100, hop(100, 520, 600, final=True))
     peer(world, 600, None, NotOwner("not mine", pointer(520)))
 
     walk = look(world, asker, 100)
 
     assert walk.owner == pointer(600)
-    assert [exchange.node for exchange in walk.exchanges] == [100, 520, 600]
+    assert [exchange.node for exchange in walk.exchanges] == [100, 520, 520, 600, 520, 600]
+
+
+def test_a_hint_at_a_slow_member_is_followed_once_more(world, asker):
+    """The owner did not answer in time, and its successor denies the key: the owner is asked again before it is given up."""
+    peer(world, 100, hop(100, 520, 600, final=True))
+    asked = peer(world, 520, None, None)
+
+    def deny(_request):
+        if len(asked) == 2:
+            peer(world, 520, None, owned(520))
+        return NotOwner("not mine", pointer(520))
+
+    scripted(world, "n600:1", deny)
+
+    assert look(world, asker, 100).owner == pointer(520)
 
 
 def test_a_hint_away_from_the_key_is_no_hint(world, asker):
