@@ -136,7 +136,7 @@ def test_a_hint_at_a_dead_member_leaves_the_one_that_gave_it(world, asker):
 
 
 def test_a_hint_at_a_slow_member_is_followed_once_more(world, asker):
-    """The owner did not answer in time, and its successor denies the key: the owner is asked again before it is given up."""
+    """The owner did not answer in time, and its successor denies the key: the owner is asked again."""
     peer(world, 100, hop(100, 520, 600, final=True))
     asked = peer(world, 520, None, None)
 
