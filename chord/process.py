@@ -12,11 +12,11 @@ from typing import Any
 import zmq
 
 from chord.effects import Operation
-from chord.errors import LocalProtocolError, RingcastError
+from chord.errors import RingcastError
 from chord.host import Host
 from chord.messages import Neighbours
 from chord.settings import Settings
-from chord.sockets import bind, check_resolvable, format_address, make_context, make_socket, parse_address
+from chord.sockets import advertised, bind, check_resolvable, make_context, make_socket
 from chord.spool import Spool
 from chord.trace import EventTrace
 from chord.zmq_driver import ZmqDriver
@@ -25,9 +25,6 @@ JOIN_PATIENCE_S = 30.0
 LEAVE_PATIENCE_S = 3.0
 TURN_S = 0.2
 """The longest that a stop request goes unnoticed."""
-
-WILDCARDS = ("0.0.0.0", "::", "*")
-
 
 @dataclass
 class NodeOptions:
@@ -53,7 +50,7 @@ class NodeProcess:
         self._context = make_context()
         router = make_socket(self._context, zmq.ROUTER)
         port = bind(router, options.host, options.port)
-        self.address = _advertised(options, port)
+        self.address = advertised(options.host, port, options.advertise)
         self.host = Host(options.settings, self.address, options.vnodes, random.Random())
         self._spool = Spool(options.trace, f"node-{self.address}") if options.trace else None
         keep = self._spool.append if self._spool else None
@@ -102,21 +99,3 @@ class NodeProcess:
             node = self.host.members[0].me.id
             now_us = time.time_ns() // 1000
             self._spool.append(EventTrace(kind=kind, node=node, address=self.address, at_us=now_us, detail=detail))
-
-
-def _advertised(options: NodeOptions, port: int) -> str:
-    """The address that others reach this process at. Raises LocalProtocolError for a wildcard without --advertise."""
-    if options.advertise:
-        given = options.advertise
-        if (given.startswith("[") and given.endswith("]")) or ":" not in given:
-            given = f"{given}:{port}"
-        check_resolvable(given)
-        host, advertised_port = parse_address(given)
-        if host in WILDCARDS:
-            raise LocalProtocolError(f"--advertise {options.advertise} is no address that others can reach; name one")
-        return format_address(host, advertised_port)
-    if options.host in WILDCARDS:
-        raise LocalProtocolError(
-            f"--host {options.host} listens everywhere, which is no address that others can reach; add --advertise HOST"
-        )
-    return format_address(options.host, port)

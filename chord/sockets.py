@@ -18,6 +18,9 @@ RECONNECT_MS = 50
 RECONNECT_MAX_MS = 1_000
 MAX_SOCKETS = 8_192
 
+WILDCARDS = ("0.0.0.0", "::", "*")
+"""Hosts that mean every interface when listening, and nothing when connecting."""
+
 Socket = zmq.Socket[bytes]
 Context = zmq.Context[Socket]
 
@@ -80,6 +83,27 @@ def check_resolvable(address: str) -> None:
         raise LocalProtocolError(f"host {host!r} of {address!r} cannot be resolved: {error}") from None
     except UnicodeError:
         raise LocalProtocolError(f"host {host!r} of {address!r} is no host name") from None
+
+
+def advertised(host: str, port: int, advertise: str | None) -> str:
+    """The address that others reach a process at which listens on `host` and `port`.
+
+    `advertise` is HOST[:PORT], for when that differs. Raises LocalProtocolError for a wildcard, and for what cannot be
+    resolved.
+    """
+    if not advertise:
+        if host in WILDCARDS:
+            raise LocalProtocolError(
+                f"--host {host} listens everywhere, which is no address that others can reach; add --advertise HOST"
+            )
+        return format_address(host, port)
+    bracketed = advertise.startswith("[") and advertise.endswith("]")
+    given = f"{advertise}:{port}" if bracketed or ":" not in advertise else advertise
+    check_resolvable(given)
+    named, named_port = parse_address(given)
+    if named in WILDCARDS:
+        raise LocalProtocolError(f"--advertise {advertise} is no address that others can reach; name one")
+    return format_address(named, named_port)
 
 
 def bind(bound: Socket, host: str, port: int) -> int:

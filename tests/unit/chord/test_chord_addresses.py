@@ -6,8 +6,9 @@ import pytest
 import zmq
 
 from chord.errors import LocalProtocolError
-from chord.process import NodeOptions, NodeProcess, _advertised
+from chord.process import NodeOptions, NodeProcess
 from chord.sockets import (
+    advertised,
     bind,
     check_resolvable,
     endpoint,
@@ -79,29 +80,31 @@ def test_a_host_that_leads_nowhere_is_named(address, said):
 
 
 @pytest.mark.parametrize(
-    ("options", "advertised"),
+    ("host", "advertise", "told"),
     [
-        (NodeOptions(), "127.0.0.1:7"),
-        (NodeOptions(host="::1"), "[::1]:7"),
-        (NodeOptions(host="0.0.0.0", advertise="127.0.0.2"), "127.0.0.2:7"),
-        (NodeOptions(host="::", advertise="[::1]"), "[::1]:7"),
-        (NodeOptions(advertise="localhost:9"), "localhost:9"),
-        (NodeOptions(advertise="[::1]:9"), "[::1]:9"),
+        ("127.0.0.1", None, "127.0.0.1:7"),
+        ("127.0.0.1", "", "127.0.0.1:7"),
+        ("::1", None, "[::1]:7"),
+        ("0.0.0.0", "127.0.0.2", "127.0.0.2:7"),
+        ("::", "[::1]", "[::1]:7"),
+        ("127.0.0.1", "localhost:9", "localhost:9"),
+        ("127.0.0.1", "[::1]:9", "[::1]:9"),
     ],
 )
-def test_what_others_are_told(options, advertised):
+def test_what_others_are_told(host, advertise, told):
     """The host that is listened on, unless --advertise says another, with its port or the bound one."""
-    assert _advertised(options, 7) == advertised
+    assert advertised(host, 7, advertise) == told
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "*"])
 def test_a_wildcard_needs_an_address_to_advertise(host):
-    """Listening everywhere is no address; nor can a wildcard be advertised."""
+    """Listening everywhere is no address; nor can a wildcard be advertised, with a port or without."""
     with pytest.raises(LocalProtocolError, match="is no address that others can reach; add --advertise HOST"):
-        _advertised(NodeOptions(host=host), 7)
+        advertised(host, 7, None)
     given = f"[{host}]" if ":" in host else host
-    with pytest.raises(LocalProtocolError):
-        _advertised(NodeOptions(advertise=given), 7)
+    for advertise in (given, f"{given}:9"):
+        with pytest.raises(LocalProtocolError, match="--advertise|cannot be resolved"):
+            advertised("127.0.0.1", 7, advertise)
 
 
 def test_a_port_is_bound_once():
