@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from chord.asking import Ring
 from chord.effects import Operation
-from chord.errors import RingcastError
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Stored
@@ -83,12 +82,8 @@ class RingClient:
         self.close()
 
     def _wait(self, operation: Operation[R]) -> R:
-        outcome: list[tuple[Any, RingcastError | None]] = []
-        self._driver.start(operation, lambda result, error: outcome.append((result, error)))
-        self._driver.run(lambda: bool(outcome))
+        outcome = self._driver.start(operation)
+        self._driver.run(lambda: outcome.done)
         if self._spool is not None:
             self._spool.flush_if_due()
-        result, failed = outcome[0]
-        if failed is not None:
-            raise failed
-        return result  # type: ignore[no-any-return]  # the kernel hands on what the operation returned
+        return outcome.value()

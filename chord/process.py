@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import zmq
 
 from chord.effects import Operation
-from chord.errors import RingcastError
 from chord.host import Host
 from chord.messages import Neighbours
 from chord.settings import Settings
@@ -21,10 +20,13 @@ from chord.spool import Spool
 from chord.trace import EventTrace
 from chord.zmq_driver import ZmqDriver
 
+R = TypeVar("R")
+
 JOIN_PATIENCE_S = 30.0
 LEAVE_PATIENCE_S = 3.0
 TURN_S = 0.2
 """The longest that a stop request goes unnoticed."""
+
 
 @dataclass
 class NodeOptions:
@@ -80,19 +82,13 @@ class NodeProcess:
             if self._spool is not None:
                 self._spool.close()
 
-    def _finish(self, operation: Operation[Any], patience_s: float, stoppable: bool = True) -> Any:
+    def _finish(self, operation: Operation[R], patience_s: float, stoppable: bool = True) -> R | None:
         """Turn until an operation ends, the patience is over (None) or, if `stoppable`, a stop is asked for (None)."""
-        outcome: list[tuple[Any, RingcastError | None]] = []
-        self._driver.start(operation, lambda result, error: outcome.append((result, error)))
+        outcome = self._driver.start(operation)
         deadline = time.monotonic() + patience_s
-        while not outcome and not (stoppable and self._stopping) and time.monotonic() < deadline:
+        while not outcome.done and not (stoppable and self._stopping) and time.monotonic() < deadline:
             self._driver.turn(TURN_S)
-        if not outcome:
-            return None
-        result, error = outcome[0]
-        if error is not None:
-            raise error
-        return result
+        return outcome.value() if outcome.done else None
 
     def _event(self, kind: str, detail: str) -> None:
         if self._spool is not None:

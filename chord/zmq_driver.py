@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import zmq
@@ -21,7 +21,10 @@ from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.kernel import Emit, Kernel, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
 from chord.messages import Reply, Request
+from chord.outcome import Outcome
 from chord.sockets import Context, Socket, endpoint, make_socket
+
+R = TypeVar("R")
 
 MAX_PEERS = 512
 """Peers with an open socket; the least recently used is closed first."""
@@ -93,11 +96,13 @@ class ZmqDriver:
         if self._watched.pop(socket, None) is not None:
             del self._interest[socket]
 
-    def start(self, operation: Operation[Any], then: Then | None = None) -> None:
-        """Begin an operation in the kernel, at the time of now."""
+    def start(self, operation: Operation[R], then: Then | None = None) -> Outcome[R]:
+        """Begin an operation in the kernel, at the time of now; `then(result, error)` is called when it ends."""
+        outcome: Outcome[R] = Outcome(then)
         self._kernel.now = monotonic()
-        self._kernel.start(operation, then)
+        self._kernel.start(operation, outcome.take)
         self._carry_out(self._kernel.take())
+        return outcome
 
     def run(self, until: Callable[[], bool]) -> None:
         """Turn until `until()` holds."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -17,10 +17,11 @@ from chord.host import Host
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.member import Member
+from chord.outcome import Outcome
 from chord.settings import Settings
 from sim import checks
 from sim.network import Link, Network, uniform
-from sim.process import Outcome, Process
+from sim.process import Process
 from sim.scheduler import Scheduler
 
 R = TypeVar("R")
@@ -41,7 +42,7 @@ class Node:
 
     host: Host
     process: Process
-    booted: Outcome
+    booted: Outcome[None]
 
 
 class Cluster:
@@ -92,11 +93,11 @@ class Cluster:
         node.booted.when_done(partial(self._booted, address, node))
         return node
 
-    def _booted(self, address: str, node: Node) -> None:
+    def _booted(self, address: str, node: Node, _result: None, error: RingcastError | None) -> None:
         """A process that could not join ends, as `dht join` does."""
-        if node.booted.error is not None and self.nodes.get(address) is node:
+        if error is not None and self.nodes.get(address) is node:
             self.crash(address)
-            self.refused[address] = node.booted.error
+            self.refused[address] = error
 
     def start_many(self, count: int) -> list[Node]:
         """Start `count` processes at once: one that starts the ring, and the others through it."""
@@ -167,8 +168,7 @@ class Client:
         outcome = self.process.start(operation)
         ended = self._cluster.scheduler.run_until(lambda: outcome.done, at_most_s)
         assert ended, f"no outcome within {at_most_s} s of virtual time (seed {self._cluster.seed})"
-        result: Any = outcome.value()
-        return result  # type: ignore[no-any-return]  # the kernel hands on what the operation returned
+        return outcome.value()
 
     def locate(self, name: str, via: str) -> Walk:
         """Look a name up through one node."""

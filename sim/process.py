@@ -4,54 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
 from chord import wire
 from chord.effects import Operation
-from chord.errors import RemoteProtocolError, RingcastError
-from chord.kernel import Emit, Kernel, Output, Respond, Send, Then
+from chord.errors import RemoteProtocolError
+from chord.kernel import Emit, Kernel, Output, Respond, Send
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import Reply
+from chord.outcome import Outcome
 from sim.network import Endpoint, Network
 from sim.scheduler import Event, Scheduler
 
+R = TypeVar("R")
+
 Keep = Callable[[msgspec.Struct], None]
-
-
-class Outcome:
-    """What became of an operation; `done` is False while it goes on."""
-
-    __slots__ = ("_then", "done", "error", "result")
-
-    def __init__(self) -> None:
-        self.done = False
-        self.result: Any = None
-        self.error: RingcastError | None = None
-        self._then: Callable[[], None] | None = None
-
-    def when_done(self, then: Callable[[], None]) -> None:
-        """Call `then` once the operation has ended, now if it has."""
-        if self.done:
-            then()
-        else:
-            self._then = then
-
-    def take(self, result: Any, error: RingcastError | None) -> None:
-        """The operation ended."""
-        self.done = True
-        self.result = result
-        self.error = error
-        if self._then is not None:
-            self._then()
-
-    def value(self) -> Any:
-        """The result; raises the error of an operation that failed."""
-        assert self.done, "the operation goes on"
-        if self.error is not None:
-            raise self.error
-        return self.result
 
 
 class Process:
@@ -70,12 +39,11 @@ class Process:
         kernel.now = scheduler.now
         network.attach(self._endpoint)
 
-    def start(self, operation: Operation[Any]) -> Outcome:
+    def start(self, operation: Operation[R]) -> Outcome[R]:
         """Begin an operation now."""
-        outcome = Outcome()
-        then: Then = outcome.take
+        outcome: Outcome[R] = Outcome()
         self.kernel.now = self._scheduler.now
-        self.kernel.start(operation, then)
+        self.kernel.start(operation, outcome.take)
         self._carry_out(self.kernel.take())
         return outcome
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from chord.lookup import Walk
+from chord.outcome import Outcome
 from chord.settings import Settings
 from sim import checks
 from sim.cluster import Client, Cluster
-from sim.process import Outcome
 
 ANSWERED_WITHIN_S = 60.0
 LOOKUPS_PER_S = 100.0
@@ -88,12 +88,12 @@ def run(options: Options, keep: Callable[[msgspec.Struct], None]) -> Report:
     return report
 
 
-def _ask_all(cluster: Cluster, count: int) -> list[Outcome]:
+def _ask_all(cluster: Cluster, count: int) -> list[Outcome[Walk]]:
     """Have `count` names asked for through random nodes, at random moments from now on; the list fills as they are."""
     client = cluster.client()
     rng = cluster.rng("lookups")
     addresses = list(cluster.nodes)
-    asked: list[Outcome] = []
+    asked: list[Outcome[Walk]] = []
     moment = cluster.now
     for number in range(count):
         moment += rng.expovariate(LOOKUPS_PER_S)
@@ -101,13 +101,13 @@ def _ask_all(cluster: Cluster, count: int) -> list[Outcome]:
     return asked
 
 
-def _ask(client: Client, name: str, via: str, asked: list[Outcome]) -> None:
+def _ask(client: Client, name: str, via: str, asked: list[Outcome[Walk]]) -> None:
     asked.append(client.process.start(client.ring([via]).locate(name)))
 
 
-def _judge(cluster: Cluster, asked: list[Outcome], count: int, report: Report) -> None:
+def _judge(cluster: Cluster, asked: list[Outcome[Walk]], count: int, report: Report) -> None:
     """Hold every answer against the sorted members."""
-    walks: list[Walk] = [outcome.value() for outcome in asked if outcome.done and outcome.error is None]
+    walks = [outcome.value() for outcome in asked if outcome.done and outcome.error is None]
     members = cluster.members()
     report.lookups = count
     report.failed = count - len(walks)

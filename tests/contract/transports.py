@@ -16,12 +16,13 @@ import zmq
 from chord.effects import Operation
 from chord.host import Host
 from chord.kernel import Kernel
+from chord.outcome import Outcome
 from chord.settings import Settings
 from chord.sockets import bind, make_context, make_socket
 from chord.zmq_driver import ZmqDriver
 from sim.cluster import Cluster, address_of
 from sim.network import Endpoint, Link, constant
-from sim.process import Outcome, Process
+from sim.process import Process
 
 PATIENCE_S = 20.0
 
@@ -37,7 +38,7 @@ class World(Protocol):
     def asker(self, cluster: str = "ringcast") -> Kernel:
         """A process that only asks."""
 
-    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome:
+    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome[Any]:
         """Begin an operation of an asker's."""
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -85,7 +86,7 @@ class SimulatedWorld:
         self._askers[kernel] = self._cluster.new_process(kernel)
         return kernel
 
-    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome:
+    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome[Any]:
         return self._askers[kernel].start(operation)
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -134,10 +135,8 @@ class ZmqWorld:
         self._drivers[kernel] = ZmqDriver(self._context, kernel)
         return kernel
 
-    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome:
-        outcome = Outcome()
-        self._drivers[kernel].start(operation, outcome.take)
-        return outcome
+    def begin(self, kernel: Kernel, operation: Operation[Any]) -> Outcome[Any]:
+        return self._drivers[kernel].start(operation)
 
     def until(self, done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S

@@ -103,7 +103,7 @@ def test_a_wildcard_needs_an_address_to_advertise(host):
         advertised(host, 7, None)
     given = f"[{host}]" if ":" in host else host
     for advertise in (given, f"{given}:9"):
-        with pytest.raises(LocalProtocolError, match="--advertise|cannot be resolved"):
+        with pytest.raises(LocalProtocolError, match=r"--advertise|cannot be resolved"):
             advertised("127.0.0.1", 7, advertise)
 
 
