@@ -10,28 +10,20 @@ import typer
 
 from chord.cli_join import join
 from chord.cli_names import delete, get, lookup, put, ring
+from chord.cli_options import make_app
 from chord.errors import InvalidName, LocalProtocolError, RingcastError
 
 USAGE = 2
 FAILED = 1
 INTERRUPTED = 130
 
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
-
-app = typer.Typer(
-    help="Run and ask a Chord ring of discovery nodes.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings=_SETTINGS,
-    epilog="RINGCAST_VIA (space-separated HOST:PORT) is the default of --via.",
-)
+app = make_app("Run and ask a Chord ring of discovery nodes.")
 for command in (join, lookup, ring, put, get, delete):
     app.command()(command)
 
 
 def _single(command: Callable[..., None]) -> typer.Typer:
-    alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=_SETTINGS)
+    alone = make_app()
     alone.command()(command)
     return alone
 

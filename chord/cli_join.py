@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from chord.cli_options import Advertise, Host, Port, Trace
 from chord.identifiers import hexadecimal
 from chord.messages import Neighbours
 from chord.names import check_cluster
@@ -17,12 +17,9 @@ from chord.sockets import raise_descriptor_limit
 
 
 def join(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)] = 0,
-    advertise: Annotated[
-        str | None,
-        typer.Option(help="HOST[:PORT] that others reach this node at, if not --host.", metavar="HOST[:PORT]"),
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    advertise: Advertise = None,
     bootstrap: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,7 +33,7 @@ def join(
     replicas: Annotated[int, typer.Option(help="Processes that hold each record.", min=1, max=16)] = 3,
     stabilize: Annotated[float, typer.Option(help="Seconds between stabilizations.", min=0.01, max=3600.0)] = 0.4,
     cluster: Annotated[str, typer.Option(help="Name of the ring; nodes of other clusters are refused.")] = "ringcast",
-    trace: Annotated[Path | None, typer.Option(help="Directory to leave traces in.", metavar="DIR")] = None,
+    trace: Trace = None,
 ) -> None:
     """Run a ring node until SIGTERM or Ctrl-C, upon which it hands its records over and leaves.
 

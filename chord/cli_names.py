@@ -5,24 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from chord.cli_options import AsJson, Cluster, Patience, Trace, Via
 from chord.client import RingClient
 from chord.errors import LookupFailed
 from chord.identifiers import hexadecimal
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Pointer
 
-Via = Annotated[
-    list[str] | None,
-    typer.Option(help="A node of the ring; repeat it for more.", metavar="HOST:PORT", envvar="RINGCAST_VIA"),
-]
-Cluster = Annotated[str, typer.Option(help="Name of the ring.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Patience = Annotated[float, typer.Option(help="Seconds to keep trying.", min=0.1, max=3600.0)]
 Name = Annotated[str, typer.Argument(help="1 to 255 bytes of UTF-8.")]
 EntryOption = Annotated[str, typer.Option(help="Which entry of the record.")]
 
@@ -31,7 +24,7 @@ def lookup(
     names: Annotated[list[str], typer.Argument(help="Names to look up.", metavar="NAME...")],
     via: Via = None,
     as_json: AsJson = False,
-    trace: Annotated[Path | None, typer.Option(help="Directory to leave lookup traces in.", metavar="DIR")] = None,
+    trace: Trace = None,
     patience: Patience = 5.0,
     cluster: Cluster = "ringcast",
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from chord.cli_names import Cluster, Patience, Via
+from chord.cli_options import Cluster, Patience, Via
 from chord.errors import LocalProtocolError, TooLarge
 from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
 from pubsub.mismatch import Mismatch

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from chord.cli_names import AsJson, Cluster, Patience, Via
+from chord.cli_options import AsJson, Cluster, Patience, Via
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
 from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
