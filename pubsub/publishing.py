@@ -247,12 +247,12 @@ class Publishing:
             self._held[stream.topic] = stream
             self._mismatch(Mismatch(message.topic, message.reader, policies, text))
             return
-        if len(self._by_route) >= MAX_READERS:
-            self._say(route, Gone(message.stream, f"{self._io.name} has {MAX_READERS} readers already"))
-            return
         old = writer.readers.get(message.reader)
         if old is not None:
             self._by_route.pop((old.route, old.stream), None)
+        if len(self._by_route) >= MAX_READERS:
+            self._say(route, Gone(message.stream, f"{self._io.name} has {MAX_READERS} readers already"))
+            return
         reader, after = writer.subscribe(route, message, now)
         self._by_route[route, reader.stream] = (stream, reader)
         self._say(route, Subscribed(reader.stream, after))
