@@ -90,10 +90,9 @@ class Publisher:
             stream = self._streams[topic]
         except KeyError:
             stream = self._open(topic)
-        size = len(payload)
-        weight = stream.weight + size + SAMPLE_OVERHEAD_BYTES
-        if type(payload) is not bytes or size > MAX_PAYLOAD_BYTES:
+        if type(payload) is not bytes or len(payload) > MAX_PAYLOAD_BYTES:
             payload = _checked(payload)
+        weight = stream.weight + len(payload) + SAMPLE_OVERHEAD_BYTES
         if weight > stream.limit:
             self._wait_for_room(stream, weight)
         stream.weight = weight
