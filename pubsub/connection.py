@@ -11,8 +11,8 @@ from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.limits import SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import FromSubscriber
-from pubsub.reader import Reader
 from pubsub.sample import Sample
+from pubsub.subscription import Subscription
 
 # As a plain number: arithmetic with zmq's enumerations costs more than sending.
 NOBLOCK = int(zmq.NOBLOCK)
@@ -21,15 +21,15 @@ NOBLOCK = int(zmq.NOBLOCK)
 class Arrived:
     """A batch that waits for the application, without its first `skip` samples; the last `left` are never taken."""
 
-    __slots__ = ("batch", "left", "publisher", "reader", "received_us", "skip", "weight")
+    __slots__ = ("batch", "left", "publisher", "received_us", "skip", "subscription", "weight")
 
-    def __init__(self, reader: Reader, batch: Batch, skip: int, received_us: int) -> None:
-        self.reader = reader
+    def __init__(self, subscription: Subscription, batch: Batch, skip: int, received_us: int) -> None:
+        self.subscription = subscription
         self.batch = batch
         self.skip = skip
         self.left = 0
         self.received_us = received_us
-        self.publisher = f"{reader.publisher:016x}"
+        self.publisher = f"{subscription.publisher:016x}"
         self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
 
     def samples(self) -> Iterator[Sample]:
@@ -45,8 +45,8 @@ class Connection:
     def __init__(self, address: str, socket: Socket) -> None:
         self.address = address
         self.socket = socket
-        self.by_stream: dict[int, Reader] = {}
-        self.by_topic: dict[tuple[str, int], Reader] = {}
+        self.by_stream: dict[int, Subscription] = {}
+        self.by_topic: dict[tuple[str, int], Subscription] = {}
 
     def say(self, message: FromSubscriber) -> None:
         """Send a message; while the connection is down it waits, or is lost, and is said again by the clock."""

@@ -1,7 +1,7 @@
 """What a subscriber and a publisher say to each other beside batches.
 
 MessagePack arrays, tagged by their first element; every size has a limit. `stream` is the number that a subscriber
-gave to one of its subscriptions over one connection.
+gave to a subscription.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_PAYLOAD_BYTES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import PublisherRecord
 from pubsub.mismatch import Mismatch
+from pubsub.outbox import Outbox
 from pubsub.profile import profile
 from pubsub.publishing import Publishing
 from pubsub.registration import LEASE_S, PUBLISHER, Registration
-from pubsub.stream import Stream
 from pubsub.writer import Writer
 
 time_ns = time.time_ns
@@ -65,7 +65,7 @@ class Publisher:
             raise LocalProtocolError("a publisher without brokers cannot offer persistent durability: it ends with it")
         self.block_s = block_s
         self._lease_s = lease_s
-        self._streams: dict[str, Stream] = {}
+        self._outboxes: dict[str, Outbox] = {}
         self._closed = False
         self._gate = Gate()
         self._producer = random.Random().getrandbits(64) or 1
@@ -87,30 +87,30 @@ class Publisher:
         WindowFull after `block_s`. Raises TooLarge, InvalidName or Closed; whatever it raises, nothing was published.
         """
         try:
-            stream = self._streams[topic]
+            outbox = self._outboxes[topic]
         except KeyError:
-            stream = self._open(topic)
+            outbox = self._open(topic)
         if type(payload) is not bytes or len(payload) > MAX_PAYLOAD_BYTES:
             payload = _checked(payload)
-        weight = stream.weight + len(payload) + SAMPLE_OVERHEAD_BYTES
-        if weight > stream.limit:
-            self._wait_for_room(stream, weight)
-        stream.weight = weight
-        stream.payloads.append(payload)
+        weight = outbox.weight + len(payload) + SAMPLE_OVERHEAD_BYTES
+        if weight > outbox.limit:
+            self._wait_for_room(outbox, weight)
+        outbox.weight = weight
+        outbox.payloads.append(payload)
         now_us = time_ns() // 1000
-        stream.times.append(now_us)
-        stream.sequence = sequence = stream.sequence + 1
-        if not stream.dirty:
-            stream.dirty = True
-            self._publishing.offer(stream, now_us)
+        outbox.times.append(now_us)
+        outbox.sequence = sequence = outbox.sequence + 1
+        if not outbox.dirty:
+            outbox.dirty = True
+            self._publishing.offer(outbox, now_us)
         return sequence
 
     def advertise(self, topic: str) -> None:
         """Register for a topic before its first sample. Raises NotRegistered when the ring does not answer."""
-        stream = self._streams.get(topic) or self._open(topic)
+        outbox = self._outboxes.get(topic) or self._open(topic)
         patience_s = self._io.ring.patience_s + 1.0
-        if not self._wait(lambda: stream.writer.registered, patience_s):
-            raise NotRegistered(_unregistered(stream))
+        if not self._wait(lambda: outbox.writer.registered, patience_s):
+            raise NotRegistered(_unregistered(outbox))
 
     def flush(self, timeout_s: float = 30.0) -> None:
         """Wait until every sample has been received by every matched at-least-once reader.
@@ -118,10 +118,10 @@ class Publisher:
         That includes the subscribers that were registered before this publisher, for as long as they are awaited.
         Raises NotDelivered, which names who lacks what.
         """
-        streams = list(dict.fromkeys(self._streams.values()))
+        outboxes = list(dict.fromkeys(self._outboxes.values()))
 
         def done() -> bool:
-            return all(stream.delivered >= stream.sequence and stream.settled for stream in streams)
+            return all(outbox.delivered >= outbox.sequence and outbox.settled for outbox in outboxes)
 
         if done():
             return
@@ -130,19 +130,19 @@ class Publisher:
             return
         raise NotDelivered(
             f"not delivered within {timeout_s:.1f} s: "
-            + "; ".join(filter(None, (self._lacking(stream) for stream in streams)))
+            + "; ".join(filter(None, (self._lacking(outbox) for outbox in outboxes)))
         )
 
     def wait_for_readers(self, topic: str, count: int, timeout_s: float) -> None:
         """Wait until `count` readers of a topic are connected. Raises NotDelivered."""
-        stream = self._streams.get(topic) or self._open(topic)
-        if not self._wait(lambda: stream.readers >= count, timeout_s):
-            raise NotDelivered(f"{stream.readers} of {count} readers of {topic!r} connected within {timeout_s:.1f} s")
+        outbox = self._outboxes.get(topic) or self._open(topic)
+        if not self._wait(lambda: outbox.readers >= count, timeout_s):
+            raise NotDelivered(f"{outbox.readers} of {count} readers of {topic!r} connected within {timeout_s:.1f} s")
 
     def readers(self, topic: str) -> int:
         """How many readers of a topic are connected."""
-        stream = self._streams.get(topic)
-        return stream.readers if stream else 0
+        outbox = self._outboxes.get(topic)
+        return outbox.readers if outbox else 0
 
     @property
     def mismatches(self) -> list[Mismatch]:
@@ -158,7 +158,7 @@ class Publisher:
                 self.flush(flush_s)
         finally:
             self._closed = True
-            self._streams.clear()
+            self._outboxes.clear()
             self._io.stop()
 
     def __enter__(self) -> Publisher:
@@ -169,43 +169,43 @@ class Publisher:
     ) -> None:
         self.close(CLOSE_FLUSH_S if kind is None else 0.0)
 
-    def _open(self, topic: str) -> Stream:
-        """The stream of a topic, by whatever form of its name."""
+    def _open(self, topic: str) -> Outbox:
+        """The outbox of a topic, by whatever form of its name."""
         if self._closed:
             raise Closed("this publisher is closed")
         name = normalise(topic)
-        stream = self._streams.get(name)
-        if stream is None:
+        outbox = self._outboxes.get(name)
+        if outbox is None:
             value = messages.encode(PublisherRecord(self.address, self.offered))
             registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s)
             origin = Origin(name, self._io.ring.space.key(name), self._producer)
-            stream = Stream(origin, Writer(name, self.offered), registration)
-            self._streams[name] = stream
-            opened = stream
+            outbox = Outbox(origin, Writer(name, self.offered), registration)
+            self._outboxes[name] = outbox
+            opened = outbox
             self._io.post(lambda: self._publishing.open(opened))
-        if topic != name and len(self._streams) < MAX_FORMS:
-            self._streams[topic] = stream
-        return stream
+        if topic != name and len(self._outboxes) < MAX_FORMS:
+            self._outboxes[topic] = outbox
+        return outbox
 
-    def _wait_for_room(self, stream: Stream, weight: int) -> None:
-        if self._wait(lambda: weight <= stream.limit, self.block_s):
+    def _wait_for_room(self, outbox: Outbox, weight: int) -> None:
+        if self._wait(lambda: weight <= outbox.limit, self.block_s):
             return
-        if not stream.writer.registered:
-            raise WindowFull(_unregistered(stream))
+        if not outbox.writer.registered:
+            raise WindowFull(_unregistered(outbox))
         raise WindowFull(
-            f"sample {stream.sequence + 1} of {stream.topic!r} was not published within {self.block_s:.1f} s: "
-            f"{self._lacking(stream) or 'its readers have no room'}"
+            f"sample {outbox.sequence + 1} of {outbox.topic!r} was not published within {self.block_s:.1f} s: "
+            f"{self._lacking(outbox) or 'its readers have no room'}"
         )
 
-    def _lacking(self, stream: Stream) -> str:
+    def _lacking(self, outbox: Outbox) -> str:
         """Who lacks samples of a topic, as the I/O thread sees it."""
-        if not stream.writer.registered:
-            return _unregistered(stream)
+        if not outbox.writer.registered:
+            return _unregistered(outbox)
         told: list[list[str]] = []
-        self._io.post(lambda: told.append(stream.writer.behind(stream.sequence)))
+        self._io.post(lambda: told.append(outbox.writer.behind(outbox.sequence)))
         self._wait(lambda: bool(told), 1.0)
         behind = ", ".join(told[0][:5]) if told else ""
-        return f"of the {stream.sequence} samples of {stream.topic!r}, {behind}" if behind else ""
+        return f"of the {outbox.sequence} samples of {outbox.topic!r}, {behind}" if behind else ""
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Sleep until a condition holds that the I/O thread brings about."""
@@ -234,6 +234,6 @@ def _checked(payload: bytes) -> bytes:
     return payload
 
 
-def _unregistered(stream: Stream) -> str:
-    why = stream.registration.error or "no answer yet"
-    return f"topic {stream.topic!r} is not registered on the ring: {why}"
+def _unregistered(outbox: Outbox) -> str:
+    why = outbox.registration.error or "no answer yet"
+    return f"topic {outbox.topic!r} is not registered on the ring: {why}"

@@ -26,9 +26,9 @@ from pubsub.io_thread import IoThread
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_READERS, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import Ack, FromPublisher, Gone, Heartbeat, Incompatible, Subscribe, Subscribed, Unreadable
 from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
+from pubsub.outbox import Outbox
 from pubsub.profile import explain, incompatible
 from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
-from pubsub.stream import Stream
 from pubsub.trace import PublicationTrace
 from pubsub.writer import Reader, Writer
 
@@ -51,42 +51,42 @@ class Publishing:
     """Serves the readers of one publisher. Everything here runs in the I/O thread, but for `offer` and `dirty`."""
 
     def __init__(self, io: IoThread, router: Socket, producer: int, gate: Gate) -> None:
-        self.dirty: deque[Stream] = deque()
+        self.dirty: deque[Outbox] = deque()
         self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self._io = io
         self._router = router
         self._producer = producer
         self._gate = gate
-        self._streams: dict[str, Stream] = {}
-        self._held: dict[str, Stream] = {}
-        self._by_route: dict[tuple[bytes, int], tuple[Stream, Reader]] = {}
+        self._outboxes: dict[str, Outbox] = {}
+        self._held: dict[str, Outbox] = {}
+        self._by_route: dict[tuple[bytes, int], tuple[Outbox, Reader]] = {}
         self._lock = threading.Lock()
         self._heartbeat_at = 0.0
         self._trace_at = 0.0
 
-    def open(self, stream: Stream) -> None:
+    def open(self, outbox: Outbox) -> None:
         """Serve a topic, and register for it."""
         with self._lock:
-            self._streams[stream.topic] = stream
+            self._outboxes[outbox.topic] = outbox
 
         def registered(entries: list[Entry]) -> None:
             names = [entry.entry.removeprefix(SUBSCRIBER) for entry in entries if entry.entry.startswith(SUBSCRIBER)]
             with self._lock:
-                stream.writer.settle(names, time.monotonic())
-                self._held[stream.topic] = stream
+                outbox.writer.settle(names, time.monotonic())
+                self._held[outbox.topic] = outbox
 
-        self._io.driver.start(keep_publisher(self._io.ring, stream.registration, registered))
+        self._io.driver.start(keep_publisher(self._io.ring, outbox.registration, registered))
 
     def start(self) -> None:
         """Listen to readers. `work` follows whatever wakes the thread, and reads them."""
         self._io.driver.watch(self._router.fileno(), lambda: None)
 
-    def offer(self, stream: Stream, now_us: int) -> None:
+    def offer(self, outbox: Outbox, now_us: int) -> None:
         """The application published the first sample since the last batch: send it, or see to it that it is sent."""
-        if self._io.idle and now_us - stream.sent_us > BURST_US and self._lock.acquire(blocking=False):
+        if self._io.idle and now_us - outbox.sent_us > BURST_US and self._lock.acquire(blocking=False):
             try:
-                self._serve(stream)
+                self._serve(outbox)
                 # Sending may have taken note of what arrived, and the descriptor will not tell again.
                 missed = bool(self.dirty) or self._is_readable()
             finally:
@@ -94,26 +94,26 @@ class Publishing:
             if not missed:
                 return
         else:
-            self.dirty.append(stream)
+            self.dirty.append(outbox)
         if self._io.idle:
             self._io.wake()
 
     def solicit(self) -> None:
         """Have readers say at once how far they are. Posted by the application that waits for them."""
         with self._lock:
-            for stream in self._streams.values():
-                self._beat(stream)
+            for outbox in self._outboxes.values():
+                self._beat(outbox)
 
     def finish(self) -> list[Operation[Any]]:
         """Send what is left, say good-bye to the readers, and take the entries off the ring."""
         with self._lock:
             self._say_good_bye()
-        return [withdraw(self._io.ring, stream.registration) for stream in self._streams.values()]
+        return [withdraw(self._io.ring, outbox.registration) for outbox in self._outboxes.values()]
 
     def _say_good_bye(self) -> None:
-        for stream in self._streams.values():
-            self._serve(stream)
-            for reader in stream.writer.readers.values():
+        for outbox in self._outboxes.values():
+            self._serve(outbox)
+            for reader in outbox.writer.readers.values():
                 self._say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
         self._trace()
 
@@ -127,12 +127,12 @@ class Publishing:
         held = self._held
         if held:
             self._held = {}
-            for stream in held.values():
-                self._serve(stream)
+            for outbox in held.values():
+                self._serve(outbox)
         dirty = self.dirty
         for _ in range(len(dirty)):
-            stream = dirty.popleft()
-            self._serve(stream)
+            outbox = dirty.popleft()
+            self._serve(outbox)
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + HEARTBEAT_S
             self._tick(now)
@@ -140,43 +140,43 @@ class Publishing:
 
     # Batches -------------------------------------------------------------------------------------------------------
 
-    def _serve(self, stream: Stream) -> None:
+    def _serve(self, outbox: Outbox) -> None:
         """Send what readers have room for, cut new batches, and say how much more the application may publish."""
-        writer = stream.writer
-        stream.dirty = False
+        writer = outbox.writer
+        outbox.dirty = False
         self._send(writer)
         for _ in range(BATCHES_AT_ONCE):
-            if not stream.times:
+            if not outbox.times:
                 break
-            if not writer.wants_more and not self._is_full(stream):
-                stream.dirty = True
-                self._held[stream.topic] = stream  # until a reader has room, or the application has to wait
+            if not writer.wants_more and not self._is_full(outbox):
+                outbox.dirty = True
+                self._held[outbox.topic] = outbox  # until a reader has room, or the application has to wait
                 break
-            self._cut(stream)
+            self._cut(outbox)
             self._send(writer)
         else:
-            self.dirty.append(stream)
+            self.dirty.append(outbox)
         writer.trim()
-        stream.limit = writer.limit()
-        stream.delivered = writer.delivered
-        stream.settled = writer.settled
-        stream.readers = len(writer.readers)
+        outbox.limit = writer.limit()
+        outbox.delivered = writer.delivered
+        outbox.settled = writer.settled
+        outbox.readers = len(writer.readers)
         self._gate.open()
 
-    def _is_full(self, stream: Stream) -> bool:
-        pending = stream.weight - stream.writer.log.weight
-        return pending >= BATCH_BYTES or len(stream.times) >= MAX_BATCH_SAMPLES
+    def _is_full(self, outbox: Outbox) -> bool:
+        pending = outbox.weight - outbox.writer.log.weight
+        return pending >= BATCH_BYTES or len(outbox.times) >= MAX_BATCH_SAMPLES
 
-    def _cut(self, stream: Stream) -> None:
+    def _cut(self, outbox: Outbox) -> None:
         """Put as many samples as fit into one batch, and that into the log."""
-        payloads = stream.payloads[: min(len(stream.times), MAX_BATCH_SAMPLES)]
+        payloads = outbox.payloads[: min(len(outbox.times), MAX_BATCH_SAMPLES)]
         count, lengths = fitting(payloads)
         del payloads[count:]
-        frame = encode(stream.origin, stream.writer.log.next_sequence, payloads, stream.times[:count], lengths)
-        del stream.payloads[:count]
-        del stream.times[:count]
-        stream.sent_us = time.time_ns() // 1000
-        stream.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
+        frame = encode(outbox.origin, outbox.writer.log.next_sequence, payloads, outbox.times[:count], lengths)
+        del outbox.payloads[:count]
+        del outbox.times[:count]
+        outbox.sent_us = time.time_ns() // 1000
+        outbox.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
 
     def _send(self, writer: Writer) -> None:
         send = self._router.send
@@ -226,25 +226,25 @@ class Publishing:
         if known is None:
             self._say(route, Gone(message.stream, "no such stream"))
             return
-        stream, reader = known
+        outbox, reader = known
         if type(message) is Ack:
-            stream.writer.acknowledge(reader, message, now)
+            outbox.writer.acknowledge(reader, message, now)
         else:
-            self._forget(stream, reader)
-        self._held[stream.topic] = stream
+            self._forget(outbox, reader)
+        self._held[outbox.topic] = outbox
 
     def _subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
-        stream = self._streams.get(message.topic)
-        if stream is None or message.publisher != self._producer:
+        outbox = self._outboxes.get(message.topic)
+        if outbox is None or message.publisher != self._producer:
             self._say(route, Gone(message.stream, f"{self._io.name} does not publish {message.topic!r}"))
             return
-        writer = stream.writer
+        writer = outbox.writer
         policies = incompatible(writer.offered, message.requested)
         if policies:
             text = explain(writer.offered, message.requested, policies)
             self._say(route, Incompatible(message.stream, policies, text))
             writer.refuse(message.reader)
-            self._held[stream.topic] = stream
+            self._held[outbox.topic] = outbox
             self._mismatch(Mismatch(message.topic, message.reader, policies, text))
             return
         old = writer.readers.get(message.reader)
@@ -254,9 +254,9 @@ class Publishing:
             self._say(route, Gone(message.stream, f"{self._io.name} has {MAX_READERS} readers already"))
             return
         reader, after = writer.subscribe(route, message, now)
-        self._by_route[route, reader.stream] = (stream, reader)
+        self._by_route[route, reader.stream] = (outbox, reader)
         self._say(route, Subscribed(reader.stream, after))
-        self._held[stream.topic] = stream
+        self._held[outbox.topic] = outbox
 
     def _mismatch(self, mismatch: Mismatch) -> None:
         if mismatch not in self.mismatches:
@@ -264,10 +264,10 @@ class Publishing:
             if self.on_mismatch is not None:
                 self.on_mismatch(mismatch)
 
-    def _forget(self, stream: Stream, reader: Reader) -> None:
+    def _forget(self, outbox: Outbox, reader: Reader) -> None:
         self._by_route.pop((reader.route, reader.stream), None)
-        if stream.writer.readers.get(reader.name) is reader:
-            stream.writer.remove(reader.name)
+        if outbox.writer.readers.get(reader.name) is reader:
+            outbox.writer.remove(reader.name)
 
     def _say(self, route: bytes, message: FromPublisher) -> bool:
         try:
@@ -279,19 +279,19 @@ class Publishing:
     # Time ----------------------------------------------------------------------------------------------------------
 
     def _tick(self, now: float) -> None:
-        for stream in self._streams.values():
-            for gone in stream.writer.lapse(now):
+        for outbox in self._outboxes.values():
+            for gone in outbox.writer.lapse(now):
                 self._by_route.pop((gone.route, gone.stream), None)
-            self._beat(stream)
-            self._serve(stream)
+            self._beat(outbox)
+            self._serve(outbox)
         if now >= self._trace_at:
             self._trace_at = now + TRACE_S
             self._trace()
 
-    def _beat(self, stream: Stream) -> None:
+    def _beat(self, outbox: Outbox) -> None:
         """Tell every reader of a topic what the newest sample is."""
-        for reader in stream.writer.readers.values():
-            alive = self._say(reader.route, Heartbeat(reader.stream, stream.writer.log.next_sequence - 1))
+        for reader in outbox.writer.readers.values():
+            alive = self._say(reader.route, Heartbeat(reader.stream, outbox.writer.log.next_sequence - 1))
             if not alive and reader.detached_at is None:
                 reader.detached_at = time.monotonic()
 
@@ -300,12 +300,12 @@ class Publishing:
         if spool is None:
             return
         at_us = time.time_ns() // 1000
-        for stream in self._streams.values():
-            last = stream.writer.log.next_sequence - 1
-            if last > stream.traced:
-                first = stream.traced + 1
+        for outbox in self._outboxes.values():
+            last = outbox.writer.log.next_sequence - 1
+            if last > outbox.traced:
+                first = outbox.traced + 1
                 publisher = f"{self._producer:016x}"
                 spool.append(
-                    PublicationTrace(topic=stream.topic, publisher=publisher, first=first, last=last, at_us=at_us)
+                    PublicationTrace(topic=outbox.topic, publisher=publisher, first=first, last=last, at_us=at_us)
                 )
-                stream.traced = last
+                outbox.traced = last

@@ -175,13 +175,13 @@ class Subscriber:
         if arrived is None:
             return
         self._arrived = None
-        arrived.reader.taken = arrived.batch.last
+        arrived.subscription.taken = arrived.batch.last
         if self._io.spool is not None:
             self._subscribing.taken.append(arrived)
         self._untold += arrived.weight
         if self._untold >= WINDOW_BYTES // 4:
             self._untold = 0
-            arrived.reader.ack_now = True
+            arrived.subscription.ack_now = True
             self._subscribing.urgent = True
             if self._io.idle:
                 self._io.wake()

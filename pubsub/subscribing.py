@@ -22,9 +22,9 @@ from pubsub.io_thread import IoThread
 from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
 from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
 from pubsub.profile import Profile
-from pubsub.reader import ACK_PAUSE_S, Reader
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
 from pubsub.sample import Sample
+from pubsub.subscription import ACK_PAUSE_S, Subscription
 from pubsub.trace import DeliveryTrace
 
 TICK_S = 0.25
@@ -60,11 +60,11 @@ class Subscribing:
         self._requested = requested
         self._gate = gate
         self._connections: dict[str, Connection] = {}
-        self._readers: dict[tuple[str, int], tuple[Reader, Connection]] = {}
+        self._subscriptions: dict[tuple[str, int], tuple[Subscription, Connection]] = {}
         self._unlisted: set[tuple[str, int]] = set()
         self._left_off: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
         self._next_stream = 1
-        self._touched: dict[int, tuple[Reader, Connection]] = {}
+        self._touched: dict[int, tuple[Subscription, Connection]] = {}
         self._ack_at = 0.0
         self._tick_at = 0.0
 
@@ -86,7 +86,7 @@ class Subscribing:
         if publisher is None:
             return
         if entry.deleted:
-            if (entry.name, publisher) in self._readers:
+            if (entry.name, publisher) in self._subscriptions:
                 self._unlisted.add((entry.name, publisher))
         else:
             self._found(entry, publisher)
@@ -98,7 +98,7 @@ class Subscribing:
             if publisher is not None:
                 listed.add(publisher)
                 self._found(entry, publisher)
-        self._unlisted.update(key for key in self._readers if key[0] == topic and key[1] not in listed)
+        self._unlisted.update(key for key in self._subscriptions if key[0] == topic and key[1] not in listed)
         self._gate.open()
 
     def _found(self, entry: Entry, publisher: int) -> None:
@@ -107,22 +107,22 @@ class Subscribing:
         if record is None or record.mode != "direct":
             return
         self._unlisted.discard(key)
-        if key in self._readers:
+        if key in self._subscriptions:
             return
         try:
             connection = self._connections.get(record.address) or self._connect(record.address)
         except (LocalProtocolError, zmq.ZMQError):
             return  # an address that cannot be connected to: its publisher is as good as absent
         now = time.monotonic()
-        reader = Reader(self._next_stream, entry.name, publisher, self._name, self._requested, now)
+        subscription = Subscription(self._next_stream, entry.name, publisher, self._name, self._requested, now)
         self._next_stream += 1
         if key in self._left_off:
-            reader.next, reader.taken = self._left_off.pop(key)
-            reader.queued = reader.taken
-        self._readers[key] = (reader, connection)
-        connection.by_stream[reader.stream] = reader
-        connection.by_topic[key] = reader
-        connection.say(reader.subscribe(now))
+            subscription.next, subscription.taken = self._left_off.pop(key)
+            subscription.queued = subscription.taken
+        self._subscriptions[key] = (subscription, connection)
+        connection.by_stream[subscription.stream] = subscription
+        connection.by_topic[key] = subscription
+        connection.say(subscription.subscribe(now))
 
     def _connect(self, address: str) -> Connection:
         target = endpoint(address)
@@ -141,7 +141,7 @@ class Subscribing:
 
     def publishers(self) -> list[tuple[str, str]]:
         """Topic and identifier of every publisher that is read, or tried. Called by the application."""
-        return [(topic, f"{publisher:016x}") for topic, publisher in list(self._readers)]
+        return [(topic, f"{publisher:016x}") for topic, publisher in list(self._subscriptions)]
 
     # What publishers send ------------------------------------------------------------------------------------------
 
@@ -161,23 +161,23 @@ class Subscribing:
                 self.bad_frames += 1  # what it may have held is missed, and asked for again
 
     def _on_batch(self, connection: Connection, batch: Batch) -> None:
-        reader = connection.by_topic.get((batch.origin.topic, batch.origin.producer))
-        if reader is None:
+        subscription = connection.by_topic.get((batch.origin.topic, batch.origin.producer))
+        if subscription is None:
             return
         now = time.monotonic()
-        lost = reader.lost
-        skip = reader.on_batch(batch, now)
-        self.lost += reader.lost - lost
-        self._touched[reader.stream] = reader, connection
+        lost = subscription.lost
+        skip = subscription.on_batch(batch, now)
+        self.lost += subscription.lost - lost
+        self._touched[subscription.stream] = subscription, connection
         if skip is not None:
-            arrived = Arrived(reader, batch, skip, time.time_ns() // 1000)
+            arrived = Arrived(subscription, batch, skip, time.time_ns() // 1000)
             if self.on_sample is None:
                 self.queue.append(arrived)
                 self._gate.open()
             else:
                 self._call_back(self.on_sample, arrived)
-        elif reader.gap:
-            connection.say(reader.subscribe(now))
+        elif subscription.gap:
+            connection.say(subscription.subscribe(now))
 
     def _call_back(self, on_sample: Callable[[Sample], object], arrived: Arrived) -> None:
         """Hand the samples over at once; the first error of the application's ends that, and `close` raises it."""
@@ -189,7 +189,7 @@ class Subscribing:
         except Exception as error:
             self.failed = error
             return
-        arrived.reader.taken = arrived.batch.last
+        arrived.subscription.taken = arrived.batch.last
         if self._io.spool is not None:
             self.taken.append(arrived)
 
@@ -197,34 +197,34 @@ class Subscribing:
         if isinstance(message, messages.Unreadable):
             self.bad_frames += 1
             return
-        reader = connection.by_stream.get(message.stream)
-        if reader is None:
+        subscription = connection.by_stream.get(message.stream)
+        if subscription is None:
             if not isinstance(message, Gone):
                 connection.say(Unsubscribe(message.stream))
             return
         now = time.monotonic()
-        self._touched[reader.stream] = reader, connection
+        self._touched[subscription.stream] = subscription, connection
         if isinstance(message, Heartbeat):
-            again = reader.on_heartbeat(message.last, now)
+            again = subscription.on_heartbeat(message.last, now)
             if again is not None:
                 connection.say(again)
         elif isinstance(message, Subscribed):
-            lost = reader.lost
-            reader.on_subscribed(message.after, now)
-            self.lost += reader.lost - lost
+            lost = subscription.lost
+            subscription.on_subscribed(message.after, now)
+            self.lost += subscription.lost - lost
         elif isinstance(message, Incompatible):
-            reader.refused = True
-            publisher = f"{reader.publisher:016x}"
-            self._mismatch(Mismatch(reader.topic, publisher, message.policies, message.text))
+            subscription.refused = True
+            publisher = f"{subscription.publisher:016x}"
+            self._mismatch(Mismatch(subscription.topic, publisher, message.policies, message.text))
         else:
-            self._on_gone(connection, reader, now)
+            self._on_gone(connection, subscription, now)
 
-    def _on_gone(self, connection: Connection, reader: Reader, now: float) -> None:
+    def _on_gone(self, connection: Connection, subscription: Subscription, now: float) -> None:
         """The publisher closed, or dropped this reader while it was silent: ask once, and let it go if it stays so."""
-        reader.heard_at = None
-        key = (reader.topic, reader.publisher)
-        if now - reader.asked_at > TICK_S and key not in self._unlisted:
-            connection.say(reader.subscribe(now))
+        subscription.heard_at = None
+        key = (subscription.topic, subscription.publisher)
+        if now - subscription.asked_at > TICK_S and key not in self._unlisted:
+            connection.say(subscription.subscribe(now))
 
     def _mismatch(self, mismatch: Mismatch) -> None:
         if mismatch not in self.mismatches:
@@ -243,25 +243,25 @@ class Subscribing:
         if self.urgent or now >= self._ack_at:
             self.urgent = False
             self._ack_at = now + ACK_PAUSE_S
-            self._acknowledge(self._readers.values(), now)
+            self._acknowledge(self._subscriptions.values(), now)
         elif self._touched:
             self._acknowledge(self._touched.values(), now)
         self._touched.clear()
         self._trace()
         return False
 
-    def _acknowledge(self, readers: Iterable[tuple[Reader, Connection]], now: float) -> None:
-        for reader, connection in readers:
-            ack = reader.ack(now)
+    def _acknowledge(self, subscriptions: Iterable[tuple[Subscription, Connection]], now: float) -> None:
+        for subscription, connection in subscriptions:
+            ack = subscription.ack(now)
             if ack is not None:
                 connection.say(ack)
 
     def _tick(self, now: float) -> None:
-        for key, (reader, connection) in list(self._readers.items()):
-            if key in self._unlisted and (reader.refused or reader.silent_s(now) > UNLISTED_FOR_S):
-                self._drop(key, reader, connection)
+        for key, (subscription, connection) in list(self._subscriptions.items()):
+            if key in self._unlisted and (subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S):
+                self._drop(key, subscription, connection)
                 continue
-            again = reader.tick(now)
+            again = subscription.tick(now)
             if again is not None:
                 connection.say(again)
         for address, connection in list(self._connections.items()):
@@ -270,27 +270,27 @@ class Subscribing:
                 connection.socket.close(linger=0)
                 del self._connections[address]
 
-    def _drop(self, key: tuple[str, int], reader: Reader, connection: Connection) -> None:
-        connection.say(Unsubscribe(reader.stream))
-        del self._readers[key]
-        del connection.by_stream[reader.stream]
+    def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
+        connection.say(Unsubscribe(subscription.stream))
+        del self._subscriptions[key]
+        del connection.by_stream[subscription.stream]
         connection.by_topic.pop(key, None)
         self._unlisted.discard(key)
-        if reader.next is not None:
-            self._left_off[key] = (reader.next, reader.taken)
+        if subscription.next is not None:
+            self._left_off[key] = (subscription.next, subscription.taken)
             if len(self._left_off) > LEFT_OFF_KEPT:
                 self._left_off.popitem(last=False)
 
     def finish(self) -> list[Operation[Any]]:
         """Say good-bye to the publishers, and take the entries off the ring."""
-        for reader, connection in self._readers.values():
-            ack = reader.ack(time.monotonic())
+        for subscription, connection in self._subscriptions.values():
+            ack = subscription.ack(time.monotonic())
             if ack is not None:
                 connection.say(ack)
-            connection.say(Unsubscribe(reader.stream))
+            connection.say(Unsubscribe(subscription.stream))
         now = time.monotonic()
         for connection in self._connections.values():
-            if all(reader.silent_s(now) > UNLISTED_FOR_S for reader in connection.by_stream.values()):
+            if all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in connection.by_stream.values()):
                 # Nobody is there; the good-bye would keep the context waiting.
                 self._io.driver.unwatch(connection.socket)
                 connection.socket.close(linger=0)

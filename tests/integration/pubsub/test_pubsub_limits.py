@@ -53,14 +53,14 @@ def test_a_reader_may_ask_again_when_there_is_room_for_no_other(via, topic, deal
         dealer.send(messages.encode(messages.Unsubscribe(1)))
 
 
-def test_a_payload_weighs_what_its_bytes_do(via, topic):
+def test_a_payload_weighs_what_its_bytes_do(topic):
     """Not as much as it has items: more than fits is not taken in."""
     payload = memoryview(array("Q", bytes(80_000)))
     with Publisher(via=["127.0.0.1:1"], block_s=0.1, patience_s=0.1) as publisher:
         for _ in range(3):
             publisher.publish(topic, payload)
 
-        stream = publisher._streams[topic]
-        assert stream.weight == 3 * (payload.nbytes + SAMPLE_OVERHEAD_BYTES) < PENDING_BYTES
+        outbox = publisher._outboxes[topic]
+        assert outbox.weight == 3 * (payload.nbytes + SAMPLE_OVERHEAD_BYTES) < PENDING_BYTES
         with pytest.raises(Exception, match="not delivered"):
             publisher.close(0.05)

@@ -14,7 +14,7 @@ from pubsub.limits import BATCH_BYTES, MAX_HISTORY
 from pubsub.log import Log
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import DURABILITY, RELIABILITY, Profile, incompatible
-from pubsub.reader import SILENT_FOR_S, Reader
+from pubsub.subscription import SILENT_FOR_S, Subscription
 from pubsub.writer import EXPECTED_FOR_S, Writer
 
 u32 = st.integers(0, 2**32 - 1)
@@ -142,11 +142,11 @@ class Connected(RuleBasedStateMachine):
         offered = Profile(durability="transient", history=3)
         self.writer = Writer("t", offered)
         self.writer.settle(["r"], 0.0)
-        self.reader = Reader(1, "t", 7, "r", Profile(self.reliability), 0.0)
+        self.subscription = Subscription(1, "t", 7, "r", Profile(self.reliability), 0.0)
         self.now = 0.0
         self.route = b"0"
         self.origin = Origin("t", 1, 7)
-        self.to_writer = [self.reader.subscribe(0.0)]
+        self.to_writer = [self.subscription.subscribe(0.0)]
         self.to_reader = []
         self.delivered = []
         self.start = 0
@@ -173,7 +173,7 @@ class Connected(RuleBasedStateMachine):
     @rule()
     def application_takes_a_batch(self):
         if self.queue:
-            self.reader.taken = self.queue.pop(0)
+            self.subscription.taken = self.queue.pop(0)
 
     @rule()
     def the_connection_breaks(self):
@@ -189,7 +189,7 @@ class Connected(RuleBasedStateMachine):
             reader.heard_at = self.now
         self._tick()
 
-    @precondition(lambda self: self.reader.next is not None)
+    @precondition(lambda self: self.subscription.next is not None)
     @rule()
     def the_log_is_trimmed(self):
         self.writer.trim()
@@ -199,7 +199,7 @@ class Connected(RuleBasedStateMachine):
         assert self.delivered == sorted(set(self.delivered))
         if self.reliability == "at_least_once":
             assert self.delivered == list(range(1, len(self.delivered) + 1))
-            assert self.reader.lost == self.start == 0
+            assert self.subscription.lost == self.start == 0
 
     def teardown(self):
         """Once nothing breaks any more, everything arrives, or is counted as lost."""
@@ -212,14 +212,14 @@ class Connected(RuleBasedStateMachine):
             self.now += 0.5
             self._tick()
         published = self.writer.log.next_sequence - 1
-        assert self.start + len(self.delivered) + self.reader.lost == published
-        assert self.reader.next == published + 1
+        assert self.start + len(self.delivered) + self.subscription.lost == published
+        assert self.subscription.next == published + 1
         if self.reliability == "at_least_once" and self.writer.settled:
             assert self.writer.delivered == published
 
     def _tick(self):
-        again = self.reader.tick(self.now)
-        ack = self.reader.ack(self.now)
+        again = self.subscription.tick(self.now)
+        ack = self.subscription.ack(self.now)
         self.to_writer += [message for message in (again, ack) if message is not None]
         for reader in self.writer.readers.values():
             if reader.route == self.route:
@@ -245,20 +245,20 @@ class Connected(RuleBasedStateMachine):
     def _on_reader(self, message):
         answer = None
         if isinstance(message, messages.Subscribed):
-            if self.reader.next is None:
+            if self.subscription.next is None:
                 self.start = message.after
-            self.reader.on_subscribed(message.after, self.now)
+            self.subscription.on_subscribed(message.after, self.now)
         elif isinstance(message, messages.Heartbeat):
-            answer = self.reader.on_heartbeat(message.last, self.now)
+            answer = self.subscription.on_heartbeat(message.last, self.now)
         else:
             batch = Batch(message.frame)
-            skip = self.reader.on_batch(batch, self.now)
+            skip = self.subscription.on_batch(batch, self.now)
             if skip is not None:
                 self.delivered += range(batch.first + skip, batch.last + 1)
                 self.queue.append(batch.last)
-            elif self.reader.gap:
-                answer = self.reader.subscribe(self.now)
-        ack = self.reader.ack(self.now)
+            elif self.subscription.gap:
+                answer = self.subscription.subscribe(self.now)
+        ack = self.subscription.ack(self.now)
         self.to_writer += [said for said in (answer, ack) if said is not None]
 
 

@@ -1,4 +1,4 @@
-"""The subscriber's side of a stream: seams, gaps, silence."""
+"""The subscriber's side of a topic of one publisher: seams, gaps, silence."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 from pubsub.batch import Batch, Origin, encode
 from pubsub.messages import Ack
 from pubsub.profile import Profile
-from pubsub.reader import ACK_BATCHES, ACK_EVERY_S, ACK_PAUSE_S, SILENT_FOR_S, Reader
+from pubsub.subscription import ACK_BATCHES, ACK_EVERY_S, ACK_PAUSE_S, SILENT_FOR_S, Subscription
 
 
-def reader(reliability="at_least_once", after=0):
-    made = Reader(3, "t", 7, "me", Profile(reliability), 0.0)
+def subscription(reliability="at_least_once", after=0):
+    made = Subscription(3, "t", 7, "me", Profile(reliability), 0.0)
     made.subscribe(0.0)
     if after is not None:
         made.on_subscribed(after, 0.0)
@@ -25,7 +25,7 @@ def batch(first, last):
 
 def test_the_first_subscription_lets_the_publisher_choose():
     """The history, or everything: the publisher knows which."""
-    made = Reader(3, "t", 7, "me", Profile(), 0.0)
+    made = Subscription(3, "t", 7, "me", Profile(), 0.0)
 
     assert made.subscribe(0.0).after is None
     assert made.on_batch(batch(1, 1), 0.0) is None
@@ -33,7 +33,7 @@ def test_the_first_subscription_lets_the_publisher_choose():
 
 def test_samples_below_the_start_are_skipped():
     """A batch that the history begins in is had from there on."""
-    made = reader(after=26)
+    made = subscription(after=26)
 
     assert made.on_batch(batch(21, 30), 0.0) == 6
     assert made.next == 31
@@ -41,7 +41,7 @@ def test_samples_below_the_start_are_skipped():
 
 def test_a_batch_that_was_had_is_dropped():
     """Sent again after a reconnect, it is no sample twice."""
-    made = reader()
+    made = subscription()
 
     assert made.on_batch(batch(1, 5), 0.0) == 0
     assert made.on_batch(batch(1, 5), 0.0) is None
@@ -50,7 +50,7 @@ def test_a_batch_that_was_had_is_dropped():
 
 def test_a_reliable_reader_asks_again_after_a_gap():
     """Once, from the next sample on, and takes nothing out of order meanwhile."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 2), 0.0)
 
     assert made.on_batch(batch(5, 6), 0.0) is None
@@ -65,7 +65,7 @@ def test_a_reliable_reader_asks_again_after_a_gap():
 
 def test_a_best_effort_reader_counts_a_gap_and_goes_on():
     """Never silently."""
-    made = reader("best_effort")
+    made = subscription("best_effort")
     made.on_batch(batch(1, 2), 0.0)
 
     assert made.on_batch(batch(5, 6), 0.0) == 0
@@ -74,7 +74,7 @@ def test_a_best_effort_reader_counts_a_gap_and_goes_on():
 
 def test_what_the_publisher_no_longer_has_is_counted_as_lost():
     """The reader asked for 3 and is given 8."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 2), 0.0)
     made.subscribe(1.0)
 
@@ -85,7 +85,7 @@ def test_what_the_publisher_no_longer_has_is_counted_as_lost():
 
 def test_two_heartbeats_that_find_the_same_sample_missing_make_the_reader_ask():
     """One may overtake a batch that is being made; two may not."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 2), 0.0)
     made.taken = 2
 
@@ -98,7 +98,7 @@ def test_two_heartbeats_that_find_the_same_sample_missing_make_the_reader_ask():
 
 def test_a_reader_whose_application_is_busy_does_not_ask_for_more():
     """Its window is full, which is why nothing comes."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 2), 0.0)
 
     assert [made.on_heartbeat(9, 0.5 * beat) for beat in range(1, 5)] == [None] * 4
@@ -106,7 +106,7 @@ def test_a_reader_whose_application_is_busy_does_not_ask_for_more():
 
 def test_a_silent_publisher_is_asked_again_and_again():
     """With a pause between, and not when it has refused."""
-    made = reader()
+    made = subscription()
 
     assert made.tick(SILENT_FOR_S) is None
     assert made.tick(SILENT_FOR_S + 0.1) is not None
@@ -118,7 +118,7 @@ def test_a_silent_publisher_is_asked_again_and_again():
 
 def test_a_publisher_that_was_never_heard_is_silent_for_ever():
     """So that it can be dropped once the ring does not name it."""
-    made = reader(after=None)
+    made = subscription(after=None)
 
     assert made.silent_s(5.0) == float("inf")
     made.on_heartbeat(0, 6.0)
@@ -127,7 +127,7 @@ def test_a_publisher_that_was_never_heard_is_silent_for_ever():
 
 def test_acknowledgements_are_news_or_a_sign_of_life():
     """Cumulative, so that a lost one costs nothing."""
-    made = reader()
+    made = subscription()
     assert made.ack(0.0) is None
     made.on_batch(batch(1, 4), 0.0)
 
@@ -140,7 +140,7 @@ def test_acknowledgements_are_news_or_a_sign_of_life():
 
 def test_acknowledgements_are_saved_up():
     """For a few milliseconds or a few batches: each one wakes a thread at the other end."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 1), 1.0)
     assert made.ack(1.0) == Ack(3, 1, 0)
 
@@ -156,7 +156,7 @@ def test_acknowledgements_are_saved_up():
 
 def test_a_heartbeat_is_answered_at_once():
     """That is how a publisher that flushes asks."""
-    made = reader()
+    made = subscription()
     made.on_batch(batch(1, 1), 1.0)
     made.ack(1.0)
     made.on_batch(batch(2, 2), 1.0)

@@ -22,10 +22,10 @@ ACK_EVERY_S = 1.0
 """A reader says how far it is at least this often, so that the publisher knows it alive."""
 
 
-class Reader:
-    """The subscriber's side of one stream.
+class Subscription:
+    """One topic of one publisher, as its subscriber sees it; the publisher calls it a reader.
 
-    `next` is the sequence that is expected next, None until the publisher has said where the stream begins. `taken` is
+    `next` is the sequence that is expected next, None until the publisher has said where it begins. `taken` is
     what the application has taken, and `ack_now` that the publisher had better know; the application's thread writes
     both.
     """
@@ -60,7 +60,7 @@ class Reader:
         return Subscribe(self.stream, self.topic, self.publisher, self.name, self.requested, after)
 
     def on_subscribed(self, after: int, now: float) -> None:
-        """The publisher said where the stream goes on."""
+        """The publisher said where the samples go on."""
         self.heard_at = now
         self._asking = False
         if self.next is None:

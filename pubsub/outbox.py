@@ -7,7 +7,7 @@ from pubsub.registration import Registration
 from pubsub.writer import Writer
 
 
-class Stream:
+class Outbox:
     """One topic between the application, which appends, and the I/O thread, which takes from the front.
 
     Lists are appended to and cut at the front by single operations of the interpreter, so neither thread waits for the
