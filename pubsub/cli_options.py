@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,13 +14,6 @@ Reliability = Annotated[str, typer.Option(help="best_effort or at_least_once.", 
 Durability = Annotated[
     str | None,
     typer.Option(help="volatile, transient or persistent; by default what --history needs.", metavar="KIND"),
-]
-TraceTo = Annotated[Path | None, typer.Option(help="Directory to leave traces in.", metavar="DIR")]
-AtHost = Annotated[str, typer.Option(help="Address to listen on.")]
-AtPort = Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)]
-Advertise = Annotated[
-    str | None,
-    typer.Option(help="HOST[:PORT] that others reach this process at, if not --host.", metavar="HOST[:PORT]"),
 ]
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from chord.cli_options import Cluster, Patience, Via
+from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError, TooLarge
-from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
+from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
 
@@ -39,9 +39,9 @@ def pub(
     timeout: Annotated[
         float, typer.Option(help="Seconds to wait for subscribers, and for delivery at the end.", min=0.0)
     ] = 30.0,
-    trace: TraceTo = None,
-    host: AtHost = "127.0.0.1",
-    port: AtPort = 0,
+    trace: Trace = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
     advertise: Advertise = None,
     patience: Patience = 5.0,
     cluster: Cluster = "ringcast",

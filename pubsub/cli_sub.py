@@ -13,10 +13,10 @@ from typing import Annotated
 
 import typer
 
-from chord.cli_options import AsJson, Cluster, Patience, Via
+from chord.cli_options import Advertise, AsJson, Cluster, Host, Patience, Port, Trace, Via
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
-from pubsub.cli_options import Advertise, AtHost, AtPort, Durability, Reliability, TraceTo, end_on_sigterm, tell
+from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell
 from pubsub.directory import PREFIX, directories
 from pubsub.errors import NothingReceived
 from pubsub.mismatch import Mismatch
@@ -41,9 +41,9 @@ def sub(
         typer.Option(help="CSV to write: publisher,topic,sequence,latency_us of each sample.", metavar="FILE.csv"),
     ] = None,
     as_json: AsJson = False,
-    trace: TraceTo = None,
-    host: AtHost = "127.0.0.1",
-    port: AtPort = 0,
+    trace: Trace = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
     advertise: Advertise = None,
     patience: Patience = 5.0,
     cluster: Cluster = "ringcast",
