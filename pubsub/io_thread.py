@@ -21,18 +21,11 @@ from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
 from chord.kernel import Kernel
 from chord.messages import Changed, Entry, Noted, ReplyBody, Request
-from chord.sockets import (
-    Context,
-    Socket,
-    bind,
-    check_resolvable,
-    format_address,
-    make_context,
-    make_socket,
-    parse_address,
-)
+from chord.names import check_cluster
+from chord.sockets import Context, Socket, advertised, bind, check_resolvable, make_context, make_socket
 from chord.spool import Spool
 from chord.zmq_driver import ZmqDriver
+from pubsub.gate import Gate
 
 SLEEP_S = 0.1
 """The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
@@ -42,9 +35,6 @@ LINGER_MS = 500
 
 WITHDRAW_S = 1.0
 """How long a client that closes waits for the ring to take its entries off."""
-
-
-WILDCARDS = ("0.0.0.0", "::", "*")
 
 
 class IoThread:
@@ -64,22 +54,23 @@ class IoThread:
         patience_s: float,
         trace: Path | str | None = None,
     ) -> None:
+        check_cluster(cluster)
         for address in via:
             check_resolvable(address)
         self.name = name
         self.rng = random.Random()
         self.kernel = Kernel(cluster, name, self.rng, self._serve)
         self.ring = Ring(self.kernel, via, patience_s=patience_s)
+        self.spool = Spool(trace, name) if trace is not None else None
         self.context: Context = make_context()
         self.driver: ZmqDriver
-        self.spool = Spool(trace, name) if trace is not None else None
+        self.gate = Gate()
         self.failure: BaseException | None = None
         self.idle = False
         self.begin: Callable[[], None] = lambda: None
         self.work: Callable[[float], bool] = _nothing
         self.finish: Callable[[], list[Operation[Any]]] = list
         self.changed: Callable[[Entry], None] | None = None
-        self.on_failure: Callable[[], None] = lambda: None
         self._commands: deque[Callable[[], None]] = deque()
         self._read_end, self._write_end = os.pipe()
         os.set_blocking(self._read_end, False)
@@ -92,24 +83,14 @@ class IoThread:
 
         Raises LocalProtocolError.
         """
-        if host in WILDCARDS and not advertise:
-            self.abandon()
-            raise LocalProtocolError(
-                f"--host {host} listens everywhere, which is no address that others can reach; add --advertise HOST"
-            )
         router = make_socket(self.context, zmq.ROUTER)
         router.setsockopt(zmq.ROUTER_MANDATORY, 1)
         try:
-            port = bound = bind(router, host, port)
-            given = advertise or host
-            if advertise and ":" in advertise and not advertise.endswith("]"):
-                given, bound = parse_address(advertise)
-            address = format_address(given.strip("[]"), bound)
-            check_resolvable(address)
+            port = bind(router, host, port)
+            return router, advertised(host, port, advertise), port
         except LocalProtocolError:
             self.abandon()
             raise
-        return router, address, port
 
     def abandon(self) -> None:
         """Give back what an instance holds that is never started."""
@@ -139,13 +120,33 @@ class IoThread:
         except BlockingIOError:
             return  # it has been woken often enough
 
+    def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Sleep until a condition holds that the thread brings about; False when it did not within the time.
+
+        A negative time is for ever. Raises what ended the thread. Called by the application.
+        """
+        deadline = time.monotonic() + timeout_s
+        gate = self.gate
+        while True:
+            gate.prepare()
+            if condition():
+                return True
+            self.check()
+            left_s = -1.0
+            if timeout_s >= 0:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    return False
+            gate.wait(left_s)
+
     def stop(self) -> None:
-        """Take the entries off the ring, close every socket, and end the thread."""
+        """Take the entries off the ring, close every socket, and end the thread. Raises what ended it before."""
         self._stopping = True
         self.wake()
         self._thread.join()
         os.close(self._read_end)
         os.close(self._write_end)
+        self.check()
 
     def check(self) -> None:
         """Raise what ended the thread, if anything did."""
@@ -161,7 +162,7 @@ class IoThread:
             self._end(self.finish())
         except Exception as failure:
             self.failure = failure
-            self.on_failure()
+            self.gate.open()
         finally:
             self.driver.close()
             self.context.destroy(linger=LINGER_MS)

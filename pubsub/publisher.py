@@ -13,7 +13,6 @@ from chord.names import normalise
 from pubsub import messages
 from pubsub.batch import Origin
 from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
-from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_PAYLOAD_BYTES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import PublisherRecord
@@ -67,17 +66,15 @@ class Publisher:
         self._lease_s = lease_s
         self._outboxes: dict[str, Outbox] = {}
         self._closed = False
-        self._gate = Gate()
         self._producer = random.Random().getrandbits(64) or 1
         self.id = f"{self._producer:016x}"
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace)
         router, self.address, self.port = io.bind_router(host, port, advertise)
-        self._publishing = Publishing(io, router, self._producer, self._gate)
+        self._publishing = Publishing(io, router, self._producer)
         self._publishing.on_mismatch = on_mismatch
         io.begin = self._publishing.start
         io.work = self._publishing.work
         io.finish = self._publishing.finish
-        io.on_failure = self._gate.open
         io.start()
 
     def publish(self, topic: str, payload: bytes) -> int:
@@ -109,8 +106,8 @@ class Publisher:
         """Register for a topic before its first sample. Raises NotRegistered when the ring does not answer."""
         outbox = self._outboxes.get(topic) or self._open(topic)
         patience_s = self._io.ring.patience_s + 1.0
-        if not self._wait(lambda: outbox.writer.registered, patience_s):
-            raise NotRegistered(_unregistered(outbox))
+        if not self._io.wait(lambda: outbox.writer.registered, patience_s):
+            raise NotRegistered(outbox.registration.missing)
 
     def flush(self, timeout_s: float = 30.0) -> None:
         """Wait until every sample has been received by every matched at-least-once reader.
@@ -126,7 +123,7 @@ class Publisher:
         if done():
             return
         self._io.post(self._publishing.solicit)
-        if self._wait(done, timeout_s):
+        if self._io.wait(done, timeout_s):
             return
         raise NotDelivered(
             f"not delivered within {timeout_s:.1f} s: "
@@ -136,7 +133,7 @@ class Publisher:
     def wait_for_readers(self, topic: str, count: int, timeout_s: float) -> None:
         """Wait until `count` readers of a topic are connected. Raises NotDelivered."""
         outbox = self._outboxes.get(topic) or self._open(topic)
-        if not self._wait(lambda: outbox.readers >= count, timeout_s):
+        if not self._io.wait(lambda: outbox.readers >= count, timeout_s):
             raise NotDelivered(f"{outbox.readers} of {count} readers of {topic!r} connected within {timeout_s:.1f} s")
 
     def readers(self, topic: str) -> int:
@@ -188,10 +185,12 @@ class Publisher:
         return outbox
 
     def _wait_for_room(self, outbox: Outbox, weight: int) -> None:
-        if self._wait(lambda: weight <= outbox.limit, self.block_s):
+        if self._io.idle:
+            self._io.wake()  # samples may be held until somebody waits for room
+        if self._io.wait(lambda: weight <= outbox.limit, self.block_s):
             return
         if not outbox.writer.registered:
-            raise WindowFull(_unregistered(outbox))
+            raise WindowFull(outbox.registration.missing)
         raise WindowFull(
             f"sample {outbox.sequence + 1} of {outbox.topic!r} was not published within {self.block_s:.1f} s: "
             f"{self._lacking(outbox) or 'its readers have no room'}"
@@ -200,28 +199,12 @@ class Publisher:
     def _lacking(self, outbox: Outbox) -> str:
         """Who lacks samples of a topic, as the I/O thread sees it."""
         if not outbox.writer.registered:
-            return _unregistered(outbox)
+            return outbox.registration.missing
         told: list[list[str]] = []
         self._io.post(lambda: told.append(outbox.writer.behind(outbox.sequence)))
-        self._wait(lambda: bool(told), 1.0)
+        self._io.wait(lambda: bool(told), 1.0)
         behind = ", ".join(told[0][:5]) if told else ""
         return f"of the {outbox.sequence} samples of {outbox.topic!r}, {behind}" if behind else ""
-
-    def _wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Sleep until a condition holds that the I/O thread brings about."""
-        deadline = time.monotonic() + timeout_s
-        gate = self._gate
-        while True:
-            gate.prepare()
-            if condition():
-                return True
-            self._io.check()
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                return False
-            if self._io.idle:
-                self._io.wake()
-            gate.wait(left_s)
 
 
 def _checked(payload: bytes) -> bytes:
@@ -232,8 +215,3 @@ def _checked(payload: bytes) -> bytes:
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise TooLarge(f"a payload of {len(payload)} bytes was refused: at most {MAX_PAYLOAD_BYTES} bytes are allowed")
     return payload
-
-
-def _unregistered(outbox: Outbox) -> str:
-    why = outbox.registration.error or "no answer yet"
-    return f"topic {outbox.topic!r} is not registered on the ring: {why}"

@@ -21,7 +21,6 @@ from chord.messages import Entry
 from chord.sockets import Socket
 from pubsub import messages
 from pubsub.batch import encode, fitting
-from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_READERS, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import Ack, FromPublisher, Gone, Heartbeat, Incompatible, Subscribe, Subscribed, Unreadable
@@ -50,14 +49,14 @@ BURST_US = 300
 class Publishing:
     """Serves the readers of one publisher. Everything here runs in the I/O thread, but for `offer` and `dirty`."""
 
-    def __init__(self, io: IoThread, router: Socket, producer: int, gate: Gate) -> None:
+    def __init__(self, io: IoThread, router: Socket, producer: int) -> None:
         self.dirty: deque[Outbox] = deque()
         self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self._io = io
         self._router = router
         self._producer = producer
-        self._gate = gate
+        self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
         self._held: dict[str, Outbox] = {}
         self._by_route: dict[tuple[bytes, int], tuple[Outbox, Reader]] = {}

@@ -38,6 +38,11 @@ class Registration:
     busy: bool = False
     error: RingcastError | None = None
 
+    @property
+    def missing(self) -> str:
+        """What to tell a person when the ring did not take the entry in time."""
+        return f"topic {self.topic!r} is not registered on the ring: {self.error or 'no answer yet'}"
+
 
 Found = Callable[[list[Entry]], None]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +11,6 @@ from chord.errors import LocalProtocolError
 from chord.names import normalise
 from pubsub.connection import Arrived
 from pubsub.errors import Closed, NotRegistered
-from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
 from pubsub.limits import WINDOW_BYTES
 from pubsub.mismatch import Mismatch
@@ -62,7 +60,6 @@ class Subscriber:
             raise LocalProtocolError("a subscriber needs at least one topic")
         self.requested = profile(reliability, history, durability)
         self.id = f"{random.Random().getrandbits(64):016x}"
-        self._gate = Gate()
         self._closed = False
         self._current: Iterator[Sample] = iter(())
         self._arrived: Arrived | None = None
@@ -70,7 +67,7 @@ class Subscriber:
         self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
         router, self.address, _ = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
-        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s, self._gate)
+        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s)
         self._subscribing.on_mismatch = on_mismatch
         self._subscribing.on_sample = on_sample
         self._queue = self._subscribing.queue
@@ -78,7 +75,6 @@ class Subscriber:
         io.begin = self._subscribing.start
         io.work = self._subscribing.work
         io.finish = self._subscribing.finish
-        io.on_failure = self._gate.open
         io.start(router)
         try:
             self._wait_until_registered(patience_s + 1.0)
@@ -134,7 +130,7 @@ class Subscriber:
         if self._arrived is not None:
             self._arrived.left = len(list(self._current))
             self._let_go()
-        self._gate.open()
+        self._io.gate.open()
         self._io.stop()
         if self._subscribing.failed is not None:
             raise self._subscribing.failed
@@ -152,19 +148,10 @@ class Subscriber:
         self._let_go()
         queue = self._queue
         if not queue:
-            deadline = time.monotonic() + timeout_s
-            gate = self._gate
-            while True:
-                gate.prepare()
-                if queue:
-                    break
-                self._io.check()
-                if self._closed:
-                    raise Closed("this subscriber is closed")
-                left_s = deadline - time.monotonic() if timeout_s >= 0 else -1.0
-                if timeout_s >= 0 and left_s <= 0:
-                    return False
-                gate.wait(left_s)
+            if not self._io.wait(lambda: bool(queue) or self._closed, timeout_s):
+                return False
+            if not queue:
+                raise Closed("this subscriber is closed")
         self._arrived = arrived = queue.popleft()
         self._current = arrived.samples()
         return True
@@ -187,16 +174,8 @@ class Subscriber:
                 self._io.wake()
 
     def _wait_until_registered(self, patience_s: float) -> None:
-        registrations = self._subscribing.registrations.values()
-        deadline = time.monotonic() + patience_s
-        while True:
-            self._gate.prepare()
-            missing = [registration for registration in registrations if not registration.registered]
-            if not missing:
-                return
-            self._io.check()
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                why = missing[0].error or "no answer yet"
-                raise NotRegistered(f"topic {missing[0].topic!r} is not registered on the ring: {why}")
-            self._gate.wait(left_s)
+        def missing() -> list[str]:
+            return [each.missing for each in self._subscribing.registrations.values() if not each.registered]
+
+        if not self._io.wait(lambda: not missing(), patience_s) and (why := missing()):
+            raise NotRegistered(why[0])

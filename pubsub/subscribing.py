@@ -17,7 +17,6 @@ from chord.sockets import endpoint, make_socket
 from pubsub import messages
 from pubsub.batch import MAGIC, Batch
 from pubsub.connection import NOBLOCK, Arrived, Connection
-from pubsub.gate import Gate
 from pubsub.io_thread import IoThread
 from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
 from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
@@ -39,7 +38,7 @@ class Subscribing:
     """Reads topics from every publisher that the ring names. Everything here runs in the I/O thread."""
 
     def __init__(
-        self, io: IoThread, name: str, requested: Profile, topics: list[str], address: str, lease_s: float, gate: Gate
+        self, io: IoThread, name: str, requested: Profile, topics: list[str], address: str, lease_s: float
     ) -> None:
         self.queue: deque[Arrived] = deque()
         self.taken: deque[Arrived] = deque()
@@ -58,7 +57,7 @@ class Subscribing:
         self._io = io
         self._name = name
         self._requested = requested
-        self._gate = gate
+        self._gate = io.gate
         self._connections: dict[str, Connection] = {}
         self._subscriptions: dict[tuple[str, int], tuple[Subscription, Connection]] = {}
         self._unlisted: set[tuple[str, int]] = set()

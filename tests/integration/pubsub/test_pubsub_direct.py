@@ -344,3 +344,29 @@ def test_a_wildcard_address_needs_one_to_advertise(via):
         Publisher(via=via, host="0.0.0.0")
     with Publisher(via=via, host="0.0.0.0", advertise="127.0.0.1") as publisher:
         assert publisher.address.startswith("127.0.0.1:")
+    with pytest.raises(LocalProtocolError, match=r"--advertise 0\.0\.0\.0 is no address"):
+        Publisher(via=via, advertise="0.0.0.0")
+
+
+@pytest.mark.parametrize("cluster", ["", "x" * 65, "\ud800"])
+def test_a_cluster_has_a_name(via, topic, cluster):
+    """One that any node could have; else nobody would answer, and nobody would say why."""
+    with pytest.raises(InvalidName, match="cluster"):
+        Publisher(via=via, cluster=cluster)
+    with pytest.raises(InvalidName, match="cluster"):
+        Subscriber([topic], via=via, cluster=cluster)
+
+
+@pytest.mark.parametrize("make", [lambda via, _: Publisher(via=via), lambda via, topic: Subscriber([topic], via=via)])
+def test_an_io_thread_that_ended_is_reported_when_its_client_closes(via, topic, make):
+    """What an application did not get would else look like what was not sent."""
+
+    def fail():
+        raise ZeroDivisionError("a defect")
+
+    client = make(via, topic)
+    client._io.post(fail)
+    eventually(lambda: client._io.failure, "the thread ends")
+
+    with pytest.raises(AssertionError, match="ended: ZeroDivisionError"):
+        client.close()
