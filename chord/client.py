@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -65,6 +66,10 @@ class RingClient:
     def members(self) -> list[Neighbours]:
         """The members in ring order, each with its own view of its neighbours."""
         return self._wait(self._ring.members())
+
+    def run(self, ask: Callable[[Ring], Operation[R]]) -> R:
+        """The result of whatever operation `ask` makes of the ring."""
+        return self._wait(ask(self._ring))
 
     def close(self) -> None:
         """Close every socket, and the traces."""

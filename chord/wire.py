@@ -19,8 +19,8 @@ _decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_reply = msgspec.msgpack.Decoder(Reply).decode
 _decode_call = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
-# msgspec reports most bad input as DecodeError or ValidationError, but not all of it.
-_BAD_INPUT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError, ValueError)
+BAD_INPUT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError, ValueError)
+"""What msgspec raises for bad input: most of it is DecodeError or ValidationError, but not all."""
 
 _KINDS: dict[str, type[errors.RingcastError]] = {
     kind.__name__: kind
@@ -42,7 +42,7 @@ def decode_request(frame: bytes) -> Request:
     """The request in a frame. Raises RemoteProtocolError."""
     try:
         request = _decode_request(frame)
-    except _BAD_INPUT as error:
+    except BAD_INPUT as error:
         raise RemoteProtocolError(f"unreadable request of {len(frame)} bytes: {error}") from None
     if request.v != PROTOCOL_VERSION:
         raise RemoteProtocolError(f"the request has protocol version {request.v}; this process has {PROTOCOL_VERSION}")
@@ -53,7 +53,7 @@ def decode_reply(frame: bytes) -> Reply:
     """The reply in a frame. Raises RemoteProtocolError."""
     try:
         return _decode_reply(frame)
-    except _BAD_INPUT as error:
+    except BAD_INPUT as error:
         raise RemoteProtocolError(f"unreadable reply of {len(frame)} bytes: {error}") from None
 
 
@@ -63,7 +63,7 @@ def call_of(frame: bytes) -> int:
         return 0
     try:
         call = _decode_call(frame).get("call", 0)
-    except _BAD_INPUT:
+    except BAD_INPUT:
         return 0
     return call if isinstance(call, int) and 0 <= call <= 2**53 else 0
 
