@@ -17,7 +17,7 @@ from chord.cli_options import Advertise, AsJson, Cluster, Host, Patience, Port, 
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
 from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell
-from pubsub.directory import PREFIX, directories
+from pubsub.directory import list_topics
 from pubsub.errors import NothingReceived
 from pubsub.mismatch import Mismatch
 from pubsub.sample import Sample
@@ -91,8 +91,7 @@ def topics(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, c
       ringcast topics --via 127.0.0.1:5000
     """
     with RingClient(via or [], cluster, patience) as client:
-        entries = [entry.entry for name in directories() for entry in client.get(name)]
-    found = sorted(entry.removeprefix(PREFIX) for entry in entries if entry.startswith(PREFIX))
+        found = client.run(list_topics)
     if as_json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
     for topic in found if not as_json else ():

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from chord.errors import RemoteProtocolError
 from chord.messages import Address, Count, Identifier, Name
+from chord.wire import BAD_INPUT
 from pubsub.limits import MAX_ERROR_TEXT
 from pubsub.profile import Profile
 
@@ -108,15 +109,12 @@ _from_subscriber: Callable[[bytes], FromSubscriber] = msgspec.msgpack.Decoder(Fr
 _from_publisher: Callable[[bytes], FromPublisher] = msgspec.msgpack.Decoder(FromPublisher).decode
 _publisher_record = msgspec.msgpack.Decoder(PublisherRecord).decode
 
-# msgspec reports most bad input as DecodeError or ValidationError, but not all of it.
-_BAD_INPUT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError, ValueError)
-
 
 def from_subscriber(frame: bytes) -> FromSubscriber:
     """What a subscriber said. Raises RemoteProtocolError."""
     try:
         return _from_subscriber(frame)
-    except _BAD_INPUT as error:
+    except BAD_INPUT as error:
         raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
 
 
@@ -124,7 +122,7 @@ def from_publisher(frame: bytes) -> FromPublisher:
     """What a publisher said. Raises RemoteProtocolError."""
     try:
         return _from_publisher(frame)
-    except _BAD_INPUT as error:
+    except BAD_INPUT as error:
         raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
 
 
@@ -132,5 +130,5 @@ def publisher_record(value: bytes) -> PublisherRecord | None:
     """A publisher's record, or None when the value is none."""
     try:
         return _publisher_record(value)
-    except _BAD_INPUT:
+    except BAD_INPUT:
         return None

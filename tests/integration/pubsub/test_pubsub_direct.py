@@ -9,6 +9,7 @@ import pytest
 from chord.client import RingClient
 from chord.errors import InvalidName, LocalProtocolError, TooLarge
 from pubsub.client import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
+from pubsub.directory import list_topics
 from pubsub.limits import BUFFER_BYTES, MAX_PAYLOAD_BYTES
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, eventually, sequences, take
 
@@ -370,3 +371,12 @@ def test_an_io_thread_that_ended_is_reported_when_its_client_closes(via, topic, 
 
     with pytest.raises(AssertionError, match="ended: ZeroDivisionError"):
         client.close()
+
+
+def test_the_topics_of_a_ring_are_listed(via, topic):
+    """Some records at a time: one after the other, 256 of them took seconds on a ring far away."""
+    with Publisher(via=via) as publisher, RingClient(via) as ring:
+        publisher.publish(topic, b"x")
+
+        eventually(lambda: topic in ring.run(list_topics), "the topic is listed")
+        assert ring.run(list_topics) == sorted(ring.run(list_topics))
