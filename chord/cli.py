@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -29,7 +30,8 @@ def _single(command: Callable[..., None]) -> typer.Typer:
 
 
 def run(application: typer.Typer) -> None:
-    """Run a command line; every RingcastError becomes one line on stderr and an exit code."""
+    """Run a command line; every RingcastError and OSError becomes one line on stderr and an exit code."""
+    _mend_streams()
     try:
         application()
     except (InvalidName, LocalProtocolError) as error:
@@ -42,11 +44,30 @@ def run(application: typer.Typer) -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has had enough; keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
+        sys.exit(FAILED)
+    except OSError as error:
+        _say(error)
+        _silence_stdout()
         sys.exit(FAILED)
 
 
-def _say(error: RingcastError) -> None:
+def _mend_streams() -> None:
+    """Let nothing that is printed fail for its characters, and a stream that was closed be an empty one."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  # open for as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # likewise
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # likewise
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    """Keep what is still buffered for a broken stdout from failing again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(error: RingcastError | OSError) -> None:
     text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
     print(f"error: {text}", file=sys.stderr)
 

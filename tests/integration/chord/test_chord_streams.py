@@ -1,0 +1,55 @@
+"""What a command does with standard streams that are full, closed, or of another encoding."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from chord.client import RingClient
+from experiments.processes import LocalRing
+
+NAME = "stream/é"
+
+
+@pytest.fixture(scope="module")
+def via():
+    with LocalRing() as ring:
+        ring.grow(1)
+        (address,) = ring.addresses()
+        with RingClient([address]) as client:
+            client.put(NAME, "cli", b"v", 600.0)
+        yield address
+
+
+def get(via: str, redirect: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`dht get` in a shell that redirects its streams."""
+    command = f'exec "{sys.executable}" -m chord.cli get "$NAME" --via {via} {redirect}'
+    variables = {**os.environ, "NAME": NAME, **environment}
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=30, env=variables)
+
+
+def test_a_full_stdout_is_said_in_one_line(via):
+    """Output that cannot be written fails with one line and exit code 1."""
+    done = get(via, ">/dev/full")
+
+    assert done.returncode == 1
+    assert done.stderr == "error: [Errno 28] No space left on device\n"
+
+
+def test_a_closed_stdout_is_no_error(via):
+    """Whoever closes stdout wants no output."""
+    done = get(via, ">&-")
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_characters_that_the_terminal_lacks_are_escaped(via):
+    """A terminal without a character gets its escape, not a failure."""
+    done = get(via, "", PYTHONIOENCODING="ascii", NAME="nothing/é")
+
+    assert done.returncode == 1
+    assert "nothing/\\xe9" in done.stderr
+    assert "Traceback" not in done.stderr
