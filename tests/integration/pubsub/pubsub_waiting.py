@@ -1,18 +1,8 @@
-"""Waiting for a condition, and for samples, with a deadline."""
+"""Waiting for samples, with a deadline."""
 
 from __future__ import annotations
 
-import time
-
 DEADLINE_S = 20.0
-
-
-def eventually(condition, what, within_s=DEADLINE_S):
-    """Wait until `condition()` is true; fails with `what` at the deadline."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {within_s} s: {what}"
-        time.sleep(0.005)
 
 
 def take(subscriber, count):

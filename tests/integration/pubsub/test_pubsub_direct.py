@@ -11,7 +11,8 @@ from chord.errors import InvalidName, LocalProtocolError, TooLarge
 from pubsub.client import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
 from pubsub.directory import list_topics
 from pubsub.limits import BUFFER_BYTES, MAX_PAYLOAD_BYTES
-from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, eventually, sequences, take
+from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize("attempt", range(5))
@@ -162,7 +163,7 @@ def test_an_incompatible_profile_is_told_to_both_sides(via, topic):
         Subscriber([topic], via=via, history=5, on_mismatch=told.append) as subscriber,
     ):
         publisher.publish(topic, b"x")
-        eventually(lambda: len(told) == 2, "both sides are told")
+        eventually(lambda: len(told) == 2, what="both sides are told")
 
         for mismatch in (*publisher.mismatches, *subscriber.mismatches):
             assert mismatch.policies == ("reliability", "history")
@@ -180,7 +181,7 @@ def test_direct_dissemination_offers_no_persistent_durability(via, topic):
         Publisher(via=via, durability="persistent")
     with Subscriber([topic], via=via, durability="persistent") as subscriber, Publisher(via=via) as publisher:
         publisher.publish(topic, b"x")
-        eventually(lambda: subscriber.mismatches, "the reader is told")
+        eventually(lambda: subscriber.mismatches, what="the reader is told")
         assert subscriber.mismatches[0].policies == ("durability",)
 
 
@@ -251,7 +252,7 @@ def test_a_best_effort_reader_holds_nobody_up_and_counts_what_it_lost(via, topic
             received.extend(sequences(subscriber.receive_batch(0.01)))
             return received and received[-1] == 400
 
-        eventually(all_is_accounted_for, "the last sample comes")
+        eventually(all_is_accounted_for, what="the last sample comes")
 
         assert received == sorted(set(received))
         assert subscriber.lost == 400 - len(received) > 0
@@ -263,7 +264,7 @@ def test_samples_may_be_called_back(via, topic):
     with Subscriber([topic], via=via, on_sample=got.append), Publisher(via=via) as publisher:
         for _ in range(1_000):
             publisher.publish(topic, b"x")
-        eventually(lambda: len(got) == 1_000, "all are called back")
+        eventually(lambda: len(got) == 1_000, what="all are called back")
 
     assert sequences(got) == list(range(1, 1_001))
 
@@ -304,7 +305,7 @@ def test_a_publisher_that_closes_is_dropped_by_its_subscribers(via, topic):
         with Publisher(via=via) as publisher:
             publisher.publish(topic, b"last words")
         assert sequences(take(subscriber, 1)) == [1]
-        eventually(lambda: not subscriber.publishers, "the publisher is dropped")
+        eventually(lambda: not subscriber.publishers, what="the publisher is dropped")
 
 
 def test_closed_is_closed(via, topic):
@@ -367,7 +368,7 @@ def test_an_io_thread_that_ended_is_reported_when_its_client_closes(via, topic, 
 
     client = make(via, topic)
     client._io.post(fail)
-    eventually(lambda: client._io.failure, "the thread ends")
+    eventually(lambda: client._io.failure, what="the thread ends")
 
     with pytest.raises(AssertionError, match="ended: ZeroDivisionError"):
         client.close()
@@ -378,5 +379,5 @@ def test_the_topics_of_a_ring_are_listed(via, topic):
     with Publisher(via=via) as publisher, RingClient(via) as ring:
         publisher.publish(topic, b"x")
 
-        eventually(lambda: topic in ring.run(list_topics), "the topic is listed")
+        eventually(lambda: topic in ring.run(list_topics), what="the topic is listed")
         assert ring.run(list_topics) == sorted(ring.run(list_topics))

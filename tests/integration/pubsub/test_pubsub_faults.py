@@ -17,7 +17,8 @@ import zmq
 from chord.client import RingClient
 from pubsub.client import Publisher, Subscriber
 from tests.integration.pubsub.pubsub_cable import Cable
-from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, eventually, sequences, take
+from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_a_connection_that_breaks_costs_no_sample(via, topic, cable):
                 for cut in range(3):
                     connections = cable.connections
                     cable.cut()
-                    eventually(lambda before=connections: cable.connections > before, "it connects again")
+                    eventually(lambda before=connections: cable.connections > before, what="it connects again")
                     got += sequences(take(subscriber, 20_000))
                     assert got == list(range(1, len(got) + 1)), f"after cut {cut + 1}"
             finally:
@@ -185,7 +186,7 @@ def test_garbage_costs_nobody_anything(via, topic):
         # A flipped bit may well make a message of another reader, which is served until its connection ends.
         with Subscriber([topic], via=via, history=1) as newcomer:
             assert [sample.payload for sample in take(newcomer, 1)] == [b"after"]
-        eventually(lambda: descriptors() <= before, "every descriptor is given back")
+        eventually(lambda: descriptors() <= before, what="every descriptor is given back")
 
 
 def test_clients_give_back_what_they_held(via, topic):
