@@ -176,7 +176,7 @@ class Publisher:
             value = messages.encode(PublisherRecord(self.address, self.offered))
             registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s)
             origin = Origin(name, self._io.ring.space.key(name), self._producer)
-            outbox = Outbox(origin, Writer(name, self.offered), registration)
+            outbox = Outbox(origin, Writer(self.offered), registration)
             self._outboxes[name] = outbox
             opened = outbox
             self._io.post(lambda: self._publishing.open(opened))

@@ -49,7 +49,6 @@ class Subscribing:
         self.urgent = False
         """The application has made room that a publisher may be waiting for."""
         self.lost = 0
-        self.bad_frames = 0
         value = messages.encode(messages.SubscriberRecord(requested))
         self.registrations = {
             topic: Registration(topic, SUBSCRIBER + name, value, address, lease_s) for topic in topics
@@ -157,7 +156,7 @@ class Subscribing:
                 else:
                     self._on_message(connection, messages.from_publisher(frame))
             except RemoteProtocolError:
-                self.bad_frames += 1  # what it may have held is missed, and asked for again
+                continue  # what it may have held is missed, and asked for again
 
     def _on_batch(self, connection: Connection, batch: Batch) -> None:
         subscription = connection.by_topic.get((batch.origin.topic, batch.origin.producer))
@@ -194,7 +193,6 @@ class Subscribing:
 
     def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
         if isinstance(message, messages.Unreadable):
-            self.bad_frames += 1
             return
         subscription = connection.by_stream.get(message.stream)
         if subscription is None:

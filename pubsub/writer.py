@@ -35,7 +35,6 @@ class Reader:
         self.number = 0
         self.received = 0
         self.received_weight = 0
-        self.skipped = 0
         self.heard_at = now
         self.detached_at: float | None = None
         self._unreceived: deque[Logged] = deque()
@@ -85,8 +84,7 @@ class Writer:
     the first sample.
     """
 
-    def __init__(self, topic: str, offered: Profile) -> None:
-        self.topic = topic
+    def __init__(self, offered: Profile) -> None:
         self.offered = offered
         self.log = Log()
         self.readers: dict[str, Reader] = {}
@@ -180,7 +178,6 @@ class Writer:
     def due(self, reader: Reader) -> Iterator[Logged]:
         """What a reader is to be sent now; call its `sent` for each batch that went out before asking for the next."""
         if reader.number < self.log.base:
-            reader.skipped += 1
             reader.number = self.log.base
         while reader.has_room and reader.number < self.log.end:
             yield self.log[reader.number]

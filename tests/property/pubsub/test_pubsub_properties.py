@@ -140,7 +140,7 @@ class Connected(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         offered = Profile(durability="transient", history=3)
-        self.writer = Writer("t", offered)
+        self.writer = Writer(offered)
         self.writer.settle(["r"], 0.0)
         self.subscription = Subscription(1, "t", 7, "r", Profile(self.reliability), 0.0)
         self.now = 0.0
