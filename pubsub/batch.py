@@ -42,7 +42,7 @@ import mmh3
 import msgspec
 
 from chord.errors import RemoteProtocolError
-from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES
+from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
 from pubsub.sample import Sample
 
 MAGIC = 0xC1
@@ -130,6 +130,11 @@ class Batch:
     def last(self) -> int:
         """Sequence of the last sample."""
         return self.first + self.count - 1
+
+    @property
+    def weight(self) -> int:
+        """What the samples cost in memory."""
+        return len(self.frame) - self.body_at + SAMPLE_OVERHEAD_BYTES * self.count
 
     @property
     def lengths(self) -> Sequence[int]:

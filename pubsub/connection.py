@@ -9,7 +9,6 @@ import zmq
 from chord.sockets import Socket
 from pubsub import messages
 from pubsub.batch import Batch
-from pubsub.limits import SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import FromSubscriber
 from pubsub.sample import Sample
 from pubsub.subscription import Subscription
@@ -30,11 +29,16 @@ class Arrived:
         self.left = 0
         self.received_us = received_us
         self.publisher = f"{subscription.publisher:016x}"
-        self.weight = len(batch.frame) - batch.body_at + SAMPLE_OVERHEAD_BYTES * batch.count
+        self.weight = batch.weight
 
     def samples(self) -> Iterator[Sample]:
         """The samples that were not had before."""
         return self.batch.samples(self.publisher, self.received_us, self.skip)
+
+    def let_go(self) -> None:
+        """The application has taken all of it, or what it wants of it."""
+        self.subscription.taken = self.batch.last
+        self.subscription.taken_weight += self.weight
 
 
 class Connection:

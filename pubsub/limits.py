@@ -26,6 +26,10 @@ BEST_EFFORT_BYTES = 2 * 1024 * 1024
 WINDOW_BYTES = 4 * 1024 * 1024
 """Batches sent to one reader that its application has not taken. Far below the high-water marks of the sockets."""
 
+UNTAKEN_BYTES = 2 * WINDOW_BYTES
+"""Batches of one publisher and topic that wait at a subscriber for its application, whatever the publisher sends: twice
+its window, for one that lost count when the connection broke."""
+
 WINDOW_BATCHES = 16
 """Batches sent to one reader that it has not received: a pipe this busy lets the next batch fill."""
 

@@ -40,6 +40,7 @@ BATCHES_AT_ONCE = 8
 NOBLOCK = int(zmq.NOBLOCK)
 MORE = int(zmq.SNDMORE) | NOBLOCK
 EVENTS = int(zmq.EVENTS)
+RCVMORE = int(zmq.RCVMORE)
 POLLIN = int(zmq.POLLIN)
 
 BURST_US = 300
@@ -201,11 +202,16 @@ class Publishing:
             return False
         for _ in range(MESSAGES_AT_ONCE):
             try:
-                frames = router.recv_multipart(NOBLOCK)
+                route = router.recv(NOBLOCK)
             except zmq.Again:
                 return False
-            if len(frames) == 2:
-                self._on_frame(frames[0], frames[1], now)
+            frame = router.recv(NOBLOCK)  # libzmq delivers a message whole or not at all
+            if router.getsockopt(RCVMORE):
+                # No message of ours, so its frames are dropped one by one: there may be millions.
+                while router.getsockopt(RCVMORE):
+                    router.recv(NOBLOCK)
+            else:
+                self._on_frame(route, frame, now)
         return True
 
     def _is_readable(self) -> bool:

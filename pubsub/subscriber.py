@@ -162,7 +162,7 @@ class Subscriber:
         if arrived is None:
             return
         self._arrived = None
-        arrived.subscription.taken = arrived.batch.last
+        arrived.let_go()
         if self._io.spool is not None:
             self._subscribing.taken.append(arrived)
         self._untold += arrived.weight

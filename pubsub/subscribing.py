@@ -187,7 +187,7 @@ class Subscribing:
         except Exception as error:
             self.failed = error
             return
-        arrived.subscription.taken = arrived.batch.last
+        arrived.let_go()
         if self._io.spool is not None:
             self.taken.append(arrived)
 

@@ -6,7 +6,7 @@ Pure: the driver feeds in messages, batches and the time, and sends what comes b
 from __future__ import annotations
 
 from pubsub.batch import Batch
-from pubsub.limits import WINDOW_BATCHES
+from pubsub.limits import UNTAKEN_BYTES, WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
 
@@ -26,8 +26,8 @@ class Subscription:
     """One topic of one publisher, as its subscriber sees it; the publisher calls it a reader.
 
     `next` is the sequence that is expected next, None until the publisher has said where it begins. `taken` is
-    what the application has taken, and `ack_now` that the publisher had better know; the application's thread writes
-    both.
+    what the application has taken, `taken_weight` what that weighed, and `ack_now` that the publisher had better know;
+    the application's thread writes them.
     """
 
     def __init__(self, stream: int, topic: str, publisher: int, name: str, requested: Profile, now: float) -> None:
@@ -39,9 +39,12 @@ class Subscription:
         self.next: int | None = None
         self.taken = 0
         self.queued = 0
+        self.taken_weight = 0
+        self.queued_weight = 0
         self.lost = 0
         self.refused = False
         self.gap = False
+        self.overflowed = False
         self.ack_now = False
         self.heard_at: float | None = None
         self.asked_at = now
@@ -56,6 +59,7 @@ class Subscription:
         self.asked_at = now
         self._asking = True
         self.gap = False
+        self.overflowed = False
         after = None if self.next is None else self.next - 1
         return Subscribe(self.stream, self.topic, self.publisher, self.name, self.requested, after)
 
@@ -73,11 +77,15 @@ class Subscription:
     def on_batch(self, batch: Batch, now: float) -> int | None:
         """A batch came; returns how many of its samples are to be skipped, or None when all are.
 
-        After a gap a best-effort reader goes on, and counts what it lost; any other sets `gap`, and is to `subscribe`.
+        What comes though the application has taken nothing for long is dropped, and asked for by `tick` later. After a
+        gap a best-effort reader goes on, and counts what it lost; any other sets `gap`, and is to `subscribe`.
         """
         self.heard_at = now
         expected = self.next
         if expected is None or batch.last < expected:
+            return None
+        if self.queued_weight - self.taken_weight > UNTAKEN_BYTES:
+            self.overflowed = True
             return None
         if batch.first > expected:
             if self.requested.reliability == "at_least_once":
@@ -87,6 +95,7 @@ class Subscription:
             expected = batch.first
         self.next = batch.last + 1
         self.queued = batch.last
+        self.queued_weight += batch.weight
         self._unsaid_batches += 1
         return expected - batch.first
 
@@ -100,7 +109,9 @@ class Subscription:
         return self.subscribe(now) if stuck and not self._asking else None
 
     def tick(self, now: float) -> Subscribe | None:
-        """Ask again when the publisher is silent, or has not answered."""
+        """Ask again when the publisher is silent or has not answered, and when there is room for what was dropped."""
+        if self.overflowed and self.queued_weight - self.taken_weight < WINDOW_BYTES:
+            return self.subscribe(now)
         heard = self.heard_at if self.heard_at is not None else self.asked_at
         quiet_since = max(heard, self.asked_at)
         return self.subscribe(now) if now - quiet_since > SILENT_FOR_S and not self.refused else None

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from array import array
 
 import msgspec
 import pytest
 import zmq
 
+from chord.client import RingClient
+from chord.identifiers import IdentifierSpace
 from pubsub import messages, publishing
-from pubsub.client import Publisher
-from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES
-from pubsub.messages import Gone, Subscribe, Subscribed
+from pubsub.batch import Origin, encode
+from pubsub.client import Publisher, Subscriber
+from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES, UNTAKEN_BYTES
+from pubsub.messages import Gone, Heartbeat, Subscribe, Subscribed, Unsubscribe
 from pubsub.profile import Profile
-from tests.integration.pubsub.pubsub_waiting import DEADLINE_S
+from pubsub.registration import PUBLISHER
+from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
 
 
 @pytest.fixture
@@ -64,3 +69,80 @@ def test_a_payload_weighs_what_its_bytes_do(topic):
         assert outbox.weight == 3 * (payload.nbytes + SAMPLE_OVERHEAD_BYTES) < PENDING_BYTES
         with pytest.raises(Exception, match="not delivered"):
             publisher.close(0.05)
+
+
+class Rude:
+    """A publisher that sends as much as it likes. It is registered for a topic; `hear` skips to a kind of message."""
+
+    def __init__(self, ring, topic, router):
+        self._router = router
+        self._route = b""
+        router.bind("tcp://127.0.0.1:*")
+        address = router.get(zmq.LAST_ENDPOINT).decode().removeprefix("tcp://").strip("\0")
+        self._origin = Origin(topic, IdentifierSpace().key(topic), 7)
+        record = messages.PublisherRecord(address, Profile())
+        ring.put(topic, f"{PUBLISHER}{7:016x}", messages.encode(record), 30.0)
+
+    def hear(self, kind):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            self._route, frame = self._router.recv_multipart()
+            message = messages.from_subscriber(frame)
+            if isinstance(message, kind):
+                return message
+        raise AssertionError(f"no {kind} came")
+
+    def say(self, message):
+        self._router.send_multipart([self._route, messages.encode(message)])
+
+    def send(self, first, payloads):
+        self._router.send_multipart([self._route, encode(self._origin, first, payloads, [0] * len(payloads))])
+
+
+def test_the_queue_of_a_subscriber_is_bounded_whatever_a_publisher_sends(via, topic):
+    """What overflows is dropped, and asked for once the application has taken what was there."""
+    payload = bytes(256 * 1024)
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.ROUTER) as router,
+        RingClient(via) as ring,
+        Subscriber([topic], via=via) as subscriber,
+    ):
+        router.set(zmq.LINGER, 0)
+        router.set(zmq.RCVTIMEO, int(DEADLINE_S * 1000))
+        rude = Rude(ring, topic, router)
+        stream = rude.hear(Subscribe).stream
+        rude.say(Subscribed(stream, 0))
+        for sequence in range(1, 101):
+            rude.send(sequence, [payload])
+        rude.say(Heartbeat(999, 0))
+        assert rude.hear(Unsubscribe).stream == 999
+
+        taken = sequences(take(subscriber, UNTAKEN_BYTES // len(payload)))
+        again = rude.hear(Subscribe)
+        assert again.after in (UNTAKEN_BYTES // len(payload), UNTAKEN_BYTES // len(payload) + 1)
+        rude.say(Subscribed(again.stream, again.after))
+        rude.send(again.after + 1, [payload])
+        taken += sequences(take(subscriber, again.after + 1 - len(taken)))
+        assert taken == list(range(1, again.after + 2))
+        assert subscriber.lost == 0
+
+
+def test_a_message_of_many_frames_costs_no_memory(via, topic, dealer):
+    """It is read past, and the next one is heard."""
+    with Publisher(via=via) as publisher:
+        publisher.advertise(topic)
+        dealer.connect(f"tcp://{publisher.address}")
+        wanted = messages.encode(Subscribe(1, topic, int(publisher.id, 16), "r", Profile()))
+        tracemalloc.start()
+        try:
+            for number in range(50_000):
+                dealer.send(b"%06d" % number, zmq.SNDMORE)
+            dealer.send(b"")
+            dealer.send(wanted)
+            assert answer(dealer, Subscribed) == Subscribed(1, 0)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 1_000_000
+        dealer.send(messages.encode(messages.Unsubscribe(1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pubsub.batch import Batch, Origin, encode
+from pubsub.limits import UNTAKEN_BYTES, WINDOW_BYTES
 from pubsub.messages import Ack
 from pubsub.profile import Profile
 from pubsub.subscription import ACK_BATCHES, ACK_EVERY_S, ACK_PAUSE_S, SILENT_FOR_S, Subscription
@@ -165,3 +166,19 @@ def test_a_heartbeat_is_answered_at_once():
     made.on_heartbeat(2, 1.0)
 
     assert made.ack(1.0) == Ack(3, 2, 0)
+
+
+def test_what_overflows_is_dropped_and_asked_for_once_there_is_room():
+    """The queue is bounded here, whatever the publisher sends."""
+    made = subscription()
+    made.on_batch(batch(1, 2), 0.0)
+    made.taken_weight = made.queued_weight - UNTAKEN_BYTES - 1
+
+    assert made.on_batch(batch(3, 4), 0.1) is None
+    assert (made.next, made.gap, made.tick(0.2)) == (3, False, None)
+    made.taken_weight = made.queued_weight - WINDOW_BYTES + 1
+    assert made.tick(0.3).after == 2
+    assert made.tick(0.4) is None
+    made.on_subscribed(2, 0.5)
+    assert made.on_batch(batch(3, 4), 0.5) == 0
+    assert made.lost == 0
