@@ -9,7 +9,14 @@ import mmh3
 
 from chord.errors import StaleVersion, TooLarge
 from chord.identifiers import IdentifierSpace, between_right
-from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_ENTRIES_PER_RECORD, MAX_PAGE_BYTES, MAX_RECORDS, MAX_VERSION
+from chord.limits import (
+    MAX_ENTRIES_PER_PAGE,
+    MAX_ENTRIES_PER_RECORD,
+    MAX_LEASE_S,
+    MAX_PAGE_BYTES,
+    MAX_RECORDS,
+    MAX_VERSION,
+)
 from chord.messages import Entry, Page, Put
 
 
@@ -170,8 +177,8 @@ class RecordStore:
         if record is None:
             if len(self._records) >= MAX_RECORDS:
                 raise TooLarge(f"record {name!r} refused: this member holds {MAX_RECORDS} records already")
-            record = self._records[name] = {}
             self._keys[name] = self._space.key(name)
+            record = self._records[name] = {}
         if entry not in record and len(record) >= MAX_ENTRIES_PER_RECORD:
             raise TooLarge(f"entry {entry!r} refused: record {name!r} holds {MAX_ENTRIES_PER_RECORD} entries already")
         record[entry] = held
@@ -187,18 +194,25 @@ class RecordStore:
             entry,
             held.version,
             held.value,
-            max(0.0, held.expires_at - now),
+            _left_s(held.expires_at, now),
             held.notify,
             held.deleted,
-            max(0.0, held.guard_until - now),
+            _left_s(held.guard_until, now),
         )
+
+
+def _left_s(until: float, now: float) -> float:
+    """What is left of a lease. Rounding must not take it over the limit that its receiver checks."""
+    return min(MAX_LEASE_S, max(0.0, until - now))
 
 
 def _page(found: Iterable[Entry]) -> Page:
     entries: list[Entry] = []
     size = 0
     for entry in found:
-        size += len(entry.value) + len(entry.name.encode()) + len(entry.entry.encode()) + len(entry.notify) + 64
+        size += (
+            len(entry.value) + len(entry.name.encode()) + len(entry.entry.encode()) + len(entry.notify.encode()) + 64
+        )
         if entries and (size > MAX_PAGE_BYTES or len(entries) >= MAX_ENTRIES_PER_PAGE):
             return Page(tuple(entries), more=True)
         entries.append(entry)

@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 
 from chord import records
-from chord.errors import StaleVersion, TooLarge
-from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_PAGE_BYTES, MAX_VALUE_BYTES, MAX_VERSION
+from chord.errors import InvalidName, StaleVersion, TooLarge
+from chord.limits import (
+    MAX_ENTRIES_PER_PAGE,
+    MAX_ENTRY_ID,
+    MAX_FRAME_BYTES,
+    MAX_LEASE_S,
+    MAX_PAGE_BYTES,
+    MAX_VALUE_BYTES,
+    MAX_VERSION,
+)
 from chord.messages import Entry, Put
 from chord.records import RecordStore
+from chord.wire import encode
 from tests.unit.chord.worlds import SPACE
 
 NOW = 1_000.0
@@ -254,3 +263,31 @@ def test_a_member_has_a_limit_of_records(store, monkeypatch):
         put(store, name="k2")
     with pytest.raises(TooLarge):
         store.merge(Entry("k2", "e", 1, b"", 1.0), NOW)
+
+
+def test_a_name_that_cannot_be_stored_leaves_nothing_behind(store):
+    """A copy under such a name is refused, and the store goes on expiring what it holds."""
+    put(store)
+    with pytest.raises(InvalidName):
+        store.merge(Entry("a\x00b", "e", 1, b"v", 60.0), NOW)
+
+    assert [entry.name for entry in store.expire(NOW + 61.0)] == ["k1"]
+
+
+@pytest.mark.parametrize("now", [0.0, 1e7 + 0.1, 3e8 + 1 / 3, 1e9 + 1 / 7])
+def test_the_longest_lease_can_travel_at_any_time(store, now):
+    """What is left of a lease is never more than a receiver takes, however large the clock and its rounding are."""
+    for number in range(100):
+        entry, _ = put(store, lease_s=MAX_LEASE_S, name=f"k{number}", now=now + number / 7)
+
+        assert entry.lease_s <= MAX_LEASE_S
+        assert entry.guard_s <= MAX_LEASE_S
+
+
+def test_a_page_fits_a_frame_whatever_its_entries_are_written_in(store):
+    """Sizes are counted in bytes, not in characters."""
+    for number in range(MAX_ENTRIES_PER_PAGE):
+        entry = f"{number:04d}".ljust(MAX_ENTRY_ID, "\U0001f980")
+        store.merge(Entry("k1", entry, 1, b"", 60.0, notify="\U0001f980" * 255), NOW)
+
+    assert len(encode(store.page("k1", "", NOW))) < MAX_FRAME_BYTES - 1_000
