@@ -15,6 +15,7 @@ from chord.errors import (
     InvalidName,
     LocalProtocolError,
     LookupFailed,
+    RemoteProtocolError,
     RingcastError,
     StaleVersion,
     TooLarge,
@@ -26,6 +27,7 @@ from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES, MAX_VERSION
 from chord.lookup import Walk, find_owner
 from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored
 from chord.names import check_text, normalise
+from chord.pages import Place, next_place
 from chord.trace import LookupTrace
 
 R = TypeVar("R")
@@ -95,12 +97,16 @@ class Ring:
         """The live entries of a record, in the order of their ids."""
         entries: list[Entry] = []
         name = normalise(name)
+        after: Place = name, ""
         for _ in range(PAGES_AT_MOST):
-            after = entries[-1].entry if entries else ""
-            page = yield from self._at_owner(Get(name, after), Page)
+            page = yield from self._at_owner(Get(name, after[1]), Page)
+            if any(entry.name != name for entry in page.entries):
+                raise RemoteProtocolError(f"the owner of {name!r} answered with entries of another record")
+            following = next_place(page, after, f"record {name!r}")
             entries.extend(page.entries)
-            if not page.more:
+            if following is None:
                 return entries
+            after = following
         raise LookupFailed(f"record {name!r} has more than {PAGES_AT_MOST} pages")
 
     def members(self) -> Operation[list[Neighbours]]:

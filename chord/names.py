@@ -28,6 +28,14 @@ def check_text(what: str, text: str) -> None:
         ) from None
 
 
+def is_normal(name: str) -> bool:
+    """Whether a name can be stored under just as it is written."""
+    try:
+        return normalise(name) == name
+    except InvalidName:
+        return False
+
+
 def normalise(name: str) -> str:
     """The NFC form of `name`, which must be 1 to 255 bytes of UTF-8 without control characters.
 

@@ -41,6 +41,7 @@ from chord.messages import (
     Stored,
 )
 from chord.names import normalise
+from chord.pages import Place, next_place
 
 COPY_ROUNDS = 6
 COPY_PAUSE_S = 0.2
@@ -122,10 +123,10 @@ def _copy(member: Member, request: Copy) -> Noted:
     now = member.kernel.now
     if request.handover and member.leaving:
         raise Busy(f"{member.me} is leaving the ring and takes no hand-over")
-    if not request.handover and any(member.owns(_key(member, entry.name)) for entry in request.entries):
+    keys = [_key(member, entry.name) for entry in request.entries]
+    if not request.handover and any(member.owns(key) for key in keys):
         raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")
     for entry in request.entries:
-        _key(member, entry.name)
         if member.store.merge(entry, now) and request.handover:
             tell_registered(member, entry)
     return Noted()
@@ -248,32 +249,37 @@ def take_over(member: Member) -> Operation[None]:
 
 def _fetch_arc(member: Member, successor: Pointer) -> Operation[bool]:
     """Fetch every page of the arc; False when the successor changed meanwhile."""
-    after = ("", "")
+    after = "", ""
     for _ in range(PAGES_AT_MOST):
         low, high = member.arc()
         if between(member.joined_after, low, high):
             low = member.joined_after  # whoever has joined between since then fetches its part from here
-        page = yield from call(successor, FetchArc(low, high, after), Page, attempts=2)
-        for entry in page.entries:
-            member.store.merge(entry, member.kernel.now)
+        following = yield from _fetch_page(member, successor, FetchArc(low, high, after))
         if member.state.successor != successor:
             return False
-        if not page.more:
+        if following is None:
             return True
-        after = (page.entries[-1].name, page.entries[-1].entry)
+        after = following
     return False
 
 
 def _fetch_pages(member: Member, source: Pointer, low: int, high: int) -> Operation[None]:
     """Merge every entry with a key in (low, high] that another member holds."""
-    after = ("", "")
+    after = "", ""
     for _ in range(PAGES_AT_MOST):
-        page = yield from call(source, FetchArc(low, high, after), Page, attempts=2)
-        for entry in page.entries:
-            member.store.merge(entry, member.kernel.now)
-        if not page.more:
+        following = yield from _fetch_page(member, source, FetchArc(low, high, after))
+        if following is None:
             return
-        after = (page.entries[-1].name, page.entries[-1].entry)
+        after = following
+
+
+def _fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[Place | None]:
+    """Merge one page of another member's entries; where the next one begins, or None if it was the last."""
+    page = yield from call(source, request, Page, attempts=2)
+    following = next_place(page, request.after, str(source))
+    for entry in page.entries:
+        member.store.merge(entry, member.kernel.now)
+    return following
 
 
 def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[None]:

@@ -1,0 +1,31 @@
+"""Entries that come page by page from another process: where the next page begins, and what is no page."""
+
+from __future__ import annotations
+
+from chord.errors import RemoteProtocolError
+from chord.messages import Page
+from chord.names import is_normal
+
+Place = tuple[str, str]
+"""Name and entry id, which pages are in the order of."""
+
+
+def next_place(page: Page, after: Place, source: str) -> Place | None:
+    """From where to ask on for the page behind this one, None if it is the last. `source` is who sent it.
+
+    Raises RemoteProtocolError for a page that does not advance from `after`, is not in order, holds a name that nothing
+    can be stored under, or is empty and promises more.
+    """
+    last = after
+    for entry in page.entries:
+        place = entry.name, entry.entry
+        if place <= last:
+            raise RemoteProtocolError(f"the page of {source} goes on from {last} with {place}, which is not after it")
+        if not is_normal(entry.name):
+            raise RemoteProtocolError(f"the page of {source} holds the name {entry.name!r}, which nobody can store")
+        last = place
+    if not page.more:
+        return None
+    if last == after:
+        raise RemoteProtocolError(f"the page of {source} promises more after {after} and is empty")
+    return last
