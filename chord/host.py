@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from chord import maintenance, replication
 from chord.effects import Operation, call, cast, sleep, spawn
-from chord.errors import Busy, LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError
+from chord.errors import LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError
 from chord.kernel import Kernel
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -45,14 +45,7 @@ class Host:
         replication.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
         member.start_repairing = lambda: self.kernel.start(replication.repair(member))
-
-        def start_rectifying(notifier: Pointer) -> None:
-            waiting = member.rectifying
-            member.rectifying = notifier
-            if waiting is None:
-                self.kernel.start(maintenance.rectify(member))
-
-        member.start_rectifying = start_rectifying
+        member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
         self.members.append(member)
         self._by_id[me.id] = member
         return member
@@ -245,10 +238,12 @@ class Host:
     def _move(self, ours: Pointer, contacts: list[Pointer]) -> Operation[None]:
         """Have every member of this process that is in the ring of `ours` join another ring, one by one."""
         for member in self.members:
+            if not member.active or member.leaving:
+                continue
             try:
                 first = yield from self._first_member([member.me])
             except RingcastError:
-                first = ours
+                continue  # the next probe decides
             if first == ours:
                 yield from self._rejoin(member, contacts)
 
@@ -264,15 +259,21 @@ class Host:
         return (yield from find_owner(self.kernel, self.settings.space, via, Walk(0)))
 
     def _rejoin(self, member: Member, contacts: list[Pointer]) -> Operation[None]:
-        """Become a new member under the same identifier: pointers dropped, records kept. Alone when nobody answers."""
+        """Become a new member under the same identifier: pointers dropped, records kept. Alone when that fails.
+
+        Not for a member that is rejoining already, or leaves.
+        """
+        if not member.active or member.leaving:
+            return
         for pointer in self._known(member):
             self._note_lost(pointer)
         member.event("rejoining")
         member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
         try:
             yield from self._bring_in(member, contacts, self.kernel.now + 5.0)
-        except (LookupFailed, Busy):
+        except RingcastError as error:
             member.active = member.adopted = member.complete = True
+            member.event("rejoin failed", str(error))
             return
         yield from spawn(replication.hand_back(member))
 

@@ -152,7 +152,10 @@ def _adopt_closer(member: Member, answer: Neighbours) -> Operation[bool]:
 
 
 def rectify(member: Member) -> Operation[None]:
-    """Rectify with the best notifier that came while the old predecessor was being pinged."""
+    """Ping the predecessor, and adopt the last notifier that came meanwhile in place of one that is dead."""
+    if member.rectifying:
+        return
+    member.rectifying = True
     old = member.state.predecessor
     if old is not None:
         try:
@@ -165,16 +168,16 @@ def rectify(member: Member) -> Operation[None]:
         else:
             if member.state.predecessor == old:
                 member.heard_at = member.kernel.now
-    notifier = member.rectifying
-    member.rectifying = None
+    notifier, member.notifier = member.notifier, None
     if notifier is not None and member.state.predecessor is None:
         member.state, _ = ring_state.rectified(member.state, notifier)
+    member.rectifying = False
 
 
 def watch_predecessor(member: Member) -> Operation[None]:
     """Ping a predecessor that has been silent, so that a dead one does not stay until somebody else notifies."""
     predecessor = member.state.predecessor
-    if predecessor is None or member.rectifying is not None:
+    if predecessor is None:
         return
     if member.kernel.now - member.heard_at > member.settings.silence_s:
         yield from rectify(member)

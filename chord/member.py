@@ -63,7 +63,8 @@ class Member:
         self.pending = 0
         self.stabilizing = False
         self.stabilize_again = False
-        self.rectifying: Pointer | None = None
+        self.rectifying = False
+        self.notifier: Pointer | None = None
         self.heard_at = 0.0
         self.store = RecordStore(settings.space)
         self.fingers = FingerTable(me, settings.space)
@@ -79,7 +80,7 @@ class Member:
             CompareArc: self._compare_arc,
         }
         self.start_stabilizing: Callable[[], None] = lambda: None
-        self.start_rectifying: Callable[[Pointer], None] = lambda _notifier: None
+        self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
         self._lost = lost
         self._state = RingState(me, settings.space, settings.successors, settings.failures + 1)
@@ -215,7 +216,8 @@ class Member:
         sender = request.sender
         state, must_ping = ring_state.rectified(self._state, sender)
         if must_ping:
-            self.start_rectifying(sender)
+            self.notifier = sender
+            self.start_rectifying()
             return Noted()
         if state.predecessor == sender:
             self.state = state

@@ -231,7 +231,7 @@ def test_a_refusal_of_any_kind_ends_one_rectification_only(world, error):
     member.serve(Request(1, "ringcast", 1, Notify(pointer(450))))
     world.run(at_most_s=5.0)
 
-    assert member.rectifying is None
+    assert not member.rectifying and member.notifier is None
 
 
 def test_a_lower_notifier_waits_for_the_death_of_the_predecessor(world):

@@ -230,7 +230,7 @@ def test_a_farther_notifier_has_the_predecessor_pinged():
     """The member does not decide by itself."""
     one = member()
     asked = []
-    one.start_rectifying = asked.append
+    one.start_rectifying = lambda: asked.append(one.notifier)
 
     ask(one, Notify(pointer(300)))
 
