@@ -71,7 +71,7 @@ class Publisher:
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace)
         router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer)
-        self._publishing.on_mismatch = on_mismatch
+        self._publishing.hearing.on_mismatch = on_mismatch
         io.begin = self._publishing.start
         io.work = self._publishing.work
         io.finish = self._publishing.finish
@@ -144,7 +144,7 @@ class Publisher:
     @property
     def mismatches(self) -> list[Mismatch]:
         """The subscribers that requested more than is offered."""
-        return list(self._publishing.mismatches)
+        return list(self._publishing.hearing.mismatches)
 
     def close(self, flush_s: float = CLOSE_FLUSH_S) -> None:
         """Flush for at most `flush_s`, take the entries off the ring, and end. Raises NotDelivered, once closed."""

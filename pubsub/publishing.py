@@ -10,57 +10,49 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import zmq
 
 from chord.effects import Operation
-from chord.errors import RemoteProtocolError
 from chord.messages import Entry
 from chord.sockets import Socket
-from pubsub import messages
 from pubsub.batch import encode, fitting
+from pubsub.hearing import NOBLOCK, Hearing
 from pubsub.io_thread import IoThread
-from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_READERS, SAMPLE_OVERHEAD_BYTES
-from pubsub.messages import Ack, FromPublisher, Gone, Heartbeat, Incompatible, Subscribe, Subscribed, Unreadable
-from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
+from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
+from pubsub.messages import Gone, Heartbeat
 from pubsub.outbox import Outbox
-from pubsub.profile import explain, incompatible
 from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
 from pubsub.trace import PublicationTrace
-from pubsub.writer import Reader, Writer
+from pubsub.writer import Writer
 
 HEARTBEAT_S = 0.5
 TRACE_S = 1.0
-MESSAGES_AT_ONCE = 256
 BATCHES_AT_ONCE = 8
 
-# As plain numbers: arithmetic with zmq's enumerations costs more than sending.
-NOBLOCK = int(zmq.NOBLOCK)
+# As a plain number: arithmetic with zmq's enumerations costs more than sending.
 MORE = int(zmq.SNDMORE) | NOBLOCK
-EVENTS = int(zmq.EVENTS)
-RCVMORE = int(zmq.RCVMORE)
-POLLIN = int(zmq.POLLIN)
 
 BURST_US = 300
 """A sample this soon after the last batch is left to the I/O thread, so that a burst fills batches."""
 
 
 class Publishing:
-    """Serves the readers of one publisher. Everything here runs in the I/O thread, but for `offer` and `dirty`."""
+    """Serves the readers of one publisher.
+
+    The application calls `offer`, and posts `open` and `solicit`; whatever touches the ROUTER, a log or a reader holds
+    the lock. The rest runs in the I/O thread.
+    """
 
     def __init__(self, io: IoThread, router: Socket, producer: int) -> None:
         self.dirty: deque[Outbox] = deque()
-        self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
-        self.on_mismatch: Callable[[Mismatch], None] | None = None
         self._io = io
         self._router = router
         self._producer = producer
         self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
-        self._held: dict[str, Outbox] = {}
-        self._by_route: dict[tuple[bytes, int], tuple[Outbox, Reader]] = {}
+        self.hearing = Hearing(io, router, producer, self._outboxes)
         self._lock = threading.Lock()
         self._heartbeat_at = 0.0
         self._trace_at = 0.0
@@ -74,7 +66,7 @@ class Publishing:
             names = [entry.entry.removeprefix(SUBSCRIBER) for entry in entries if entry.entry.startswith(SUBSCRIBER)]
             with self._lock:
                 outbox.writer.settle(names, time.monotonic())
-                self._held[outbox.topic] = outbox
+                self.hearing.touched[outbox.topic] = outbox
 
         self._io.driver.start(keep_publisher(self._io.ring, outbox.registration, registered))
 
@@ -88,7 +80,7 @@ class Publishing:
             try:
                 self._serve(outbox)
                 # Sending may have taken note of what arrived, and the descriptor will not tell again.
-                missed = bool(self.dirty) or self._is_readable()
+                missed = bool(self.dirty) or self.hearing.is_readable()
             finally:
                 self._lock.release()
             if not missed:
@@ -114,7 +106,7 @@ class Publishing:
         for outbox in self._outboxes.values():
             self._serve(outbox)
             for reader in outbox.writer.readers.values():
-                self._say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
+                self.hearing.say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
         self._trace()
 
     def work(self, now: float) -> bool:
@@ -123,10 +115,10 @@ class Publishing:
             return self._work(now)
 
     def _work(self, now: float) -> bool:
-        more = self._hear(now)
-        held = self._held
+        more = self.hearing.hear(now)
+        held = self.hearing.touched
         if held:
-            self._held = {}
+            self.hearing.touched = {}
             for outbox in held.values():
                 self._serve(outbox)
         dirty = self.dirty
@@ -150,7 +142,7 @@ class Publishing:
                 break
             if not writer.wants_more and not self._is_full(outbox):
                 outbox.dirty = True
-                self._held[outbox.topic] = outbox  # until a reader has room, or the application has to wait
+                self.hearing.touched[outbox.topic] = outbox  # until a reader has room, or the application has to wait
                 break
             self._cut(outbox)
             self._send(writer)
@@ -193,100 +185,11 @@ class Publishing:
                     break
                 reader.sent(batch)
 
-    # Readers -------------------------------------------------------------------------------------------------------
-
-    def _hear(self, now: float) -> bool:
-        """Read what readers say; returns whether there is more of it."""
-        router = self._router
-        if not self._is_readable():
-            return False
-        for _ in range(MESSAGES_AT_ONCE):
-            try:
-                route = router.recv(NOBLOCK)
-            except zmq.Again:
-                return False
-            frame = router.recv(NOBLOCK)  # libzmq delivers a message whole or not at all
-            if router.getsockopt(RCVMORE):
-                # No message of ours, so its frames are dropped one by one: there may be millions.
-                while router.getsockopt(RCVMORE):
-                    router.recv(NOBLOCK)
-            else:
-                self._on_frame(route, frame, now)
-        return True
-
-    def _is_readable(self) -> bool:
-        events: int = self._router.getsockopt(EVENTS)  # type: ignore[assignment]  # an int, for this option
-        return bool(events & POLLIN)
-
-    def _on_frame(self, route: bytes, frame: bytes, now: float) -> None:
-        try:
-            message = messages.from_subscriber(frame)
-        except RemoteProtocolError as error:
-            self._say(route, Unreadable(str(error)))
-            return
-        if type(message) is Subscribe:
-            self._subscribe(route, message, now)
-            return
-        known = self._by_route.get((route, message.stream))
-        if known is None:
-            self._say(route, Gone(message.stream, "no such stream"))
-            return
-        outbox, reader = known
-        if type(message) is Ack:
-            outbox.writer.acknowledge(reader, message, now)
-        else:
-            self._forget(outbox, reader)
-        self._held[outbox.topic] = outbox
-
-    def _subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
-        outbox = self._outboxes.get(message.topic)
-        if outbox is None or message.publisher != self._producer:
-            self._say(route, Gone(message.stream, f"{self._io.name} does not publish {message.topic!r}"))
-            return
-        writer = outbox.writer
-        policies = incompatible(writer.offered, message.requested)
-        if policies:
-            text = explain(writer.offered, message.requested, policies)
-            self._say(route, Incompatible(message.stream, policies, text))
-            writer.refuse(message.reader)
-            self._held[outbox.topic] = outbox
-            self._mismatch(Mismatch(message.topic, message.reader, policies, text))
-            return
-        old = writer.readers.get(message.reader)
-        if old is not None:
-            self._by_route.pop((old.route, old.stream), None)
-        if len(self._by_route) >= MAX_READERS:
-            self._say(route, Gone(message.stream, f"{self._io.name} has {MAX_READERS} readers already"))
-            return
-        reader, after = writer.subscribe(route, message, now)
-        self._by_route[route, reader.stream] = (outbox, reader)
-        self._say(route, Subscribed(reader.stream, after))
-        self._held[outbox.topic] = outbox
-
-    def _mismatch(self, mismatch: Mismatch) -> None:
-        if mismatch not in self.mismatches:
-            self.mismatches.append(mismatch)
-            if self.on_mismatch is not None:
-                self.on_mismatch(mismatch)
-
-    def _forget(self, outbox: Outbox, reader: Reader) -> None:
-        self._by_route.pop((reader.route, reader.stream), None)
-        if outbox.writer.readers.get(reader.name) is reader:
-            outbox.writer.remove(reader.name)
-
-    def _say(self, route: bytes, message: FromPublisher) -> bool:
-        try:
-            self._router.send_multipart((route, messages.encode(message)), NOBLOCK)
-        except zmq.ZMQError:
-            return False  # it is gone or full; if it lives, it asks again
-        return True
-
     # Time ----------------------------------------------------------------------------------------------------------
 
     def _tick(self, now: float) -> None:
         for outbox in self._outboxes.values():
-            for gone in outbox.writer.lapse(now):
-                self._by_route.pop((gone.route, gone.stream), None)
+            self.hearing.lapse(outbox, now)
             self._beat(outbox)
             self._serve(outbox)
         if now >= self._trace_at:
@@ -296,7 +199,7 @@ class Publishing:
     def _beat(self, outbox: Outbox) -> None:
         """Tell every reader of a topic what the newest sample is."""
         for reader in outbox.writer.readers.values():
-            alive = self._say(reader.route, Heartbeat(reader.stream, outbox.writer.log.next_sequence - 1))
+            alive = self.hearing.say(reader.route, Heartbeat(reader.stream, outbox.writer.log.next_sequence - 1))
             if not alive and reader.detached_at is None:
                 reader.detached_at = time.monotonic()
 

@@ -67,12 +67,12 @@ class Subscriber:
         self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
         router, self.address, _ = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
-        self._subscribing = Subscribing(io, self.id, self.requested, names, self.address, lease_s)
+        self._subscribing = Subscribing(io, self.id, self.requested, names, lease_s)
         self._subscribing.on_mismatch = on_mismatch
         self._subscribing.on_sample = on_sample
         self._queue = self._subscribing.queue
-        io.changed = self._subscribing.on_changed
-        io.begin = self._subscribing.start
+        io.changed = self._subscribing.finding.on_changed
+        io.begin = self._subscribing.finding.start
         io.work = self._subscribing.work
         io.finish = self._subscribing.finish
         io.start(router)
@@ -115,7 +115,7 @@ class Subscriber:
     @property
     def publishers(self) -> list[tuple[str, str]]:
         """Topic and identifier of every publisher that is read, or tried."""
-        return self._subscribing.publishers()
+        return self._subscribing.finding.publishers()
 
     @property
     def mismatches(self) -> list[Mismatch]:
@@ -175,7 +175,7 @@ class Subscriber:
 
     def _wait_until_registered(self, patience_s: float) -> None:
         def missing() -> list[str]:
-            return [each.missing for each in self._subscribing.registrations.values() if not each.registered]
+            return [each.missing for each in self._subscribing.finding.registrations.values() if not each.registered]
 
         if not self._io.wait(lambda: not missing(), patience_s) and (why := missing()):
             raise NotRegistered(why[0])

@@ -73,6 +73,7 @@ def test_samples_flow_on_while_a_ring_node_is_killed(start_ring, topic):
         Subscriber([topic], via=survivors) as subscriber,
         Publisher(via=survivors, history=5) as publisher,
     ):
+        publisher.advertise(topic)  # until then, whoever comes is taken for a subscriber that was there first
         for _ in range(100):
             publisher.publish(topic, b"before")
         assert sequences(take(subscriber, 100)) == list(range(1, 101))

@@ -12,7 +12,7 @@ import zmq
 
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace
-from pubsub import messages, publishing
+from pubsub import hearing, messages
 from pubsub.batch import Origin, encode
 from pubsub.client import Publisher, Subscriber
 from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES, UNTAKEN_BYTES
@@ -44,7 +44,7 @@ def answer(dealer, kind):
 
 def test_a_reader_may_ask_again_when_there_is_room_for_no_other(via, topic, dealer, monkeypatch):
     """Asking again, after a gap, is no second reader."""
-    monkeypatch.setattr(publishing, "MAX_READERS", 1)
+    monkeypatch.setattr(hearing, "MAX_READERS", 1)
     with Publisher(via=via) as publisher:
         publisher.advertise(topic)
         dealer.connect(f"tcp://{publisher.address}")

@@ -1,0 +1,183 @@
+"""Finding the publishers of a subscriber's topics through the ring, connecting to them, and letting them go."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from chord.effects import Operation
+from chord.errors import LocalProtocolError
+from chord.messages import Entry
+from chord.sockets import endpoint, make_socket
+from pubsub import messages
+from pubsub.connection import Connection
+from pubsub.io_thread import IoThread
+from pubsub.messages import Unsubscribe
+from pubsub.profile import Profile
+from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
+from pubsub.subscription import Subscription
+
+UNLISTED_FOR_S = 3.0
+"""A publisher that the ring does not name any more is kept for as long as it was heard within this time."""
+
+LEFT_OFF_KEPT = 4_096
+
+
+class Finding:
+    """The subscriptions of one subscriber: one to each publisher that the ring names for one of its topics.
+
+    `readable` is called for a connection that has something to read. Everything here runs in the I/O thread.
+    """
+
+    def __init__(
+        self,
+        io: IoThread,
+        name: str,
+        requested: Profile,
+        topics: list[str],
+        lease_s: float,
+        readable: Callable[[Connection], None],
+    ) -> None:
+        value = messages.encode(messages.SubscriberRecord(requested))
+        self.registrations = {
+            topic: Registration(topic, SUBSCRIBER + name, value, io.kernel.address, lease_s) for topic in topics
+        }
+        self.subscriptions: dict[tuple[str, int], tuple[Subscription, Connection]] = {}
+        self._io = io
+        self._name = name
+        self._requested = requested
+        self._readable = readable
+        self._connections: dict[str, Connection] = {}
+        self._unlisted: set[tuple[str, int]] = set()
+        self._left_off: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
+        self._next_stream = 1
+
+    def start(self) -> None:
+        """Register for every topic."""
+        for topic, registration in self.registrations.items():
+            self._io.driver.start(keep_subscriber(self._io.ring, registration, self._finder(topic)))
+
+    def _finder(self, topic: str) -> Callable[[list[Entry]], None]:
+        return lambda entries: self._on_record(topic, entries)
+
+    def on_changed(self, entry: Entry) -> None:
+        """The ring says that an entry of a record changed."""
+        if entry.name not in self.registrations or not entry.entry.startswith(PUBLISHER):
+            return
+        publisher = _publisher(entry)
+        if publisher is None:
+            return
+        if entry.deleted:
+            if (entry.name, publisher) in self.subscriptions:
+                self._unlisted.add((entry.name, publisher))
+        else:
+            self._found(entry, publisher)
+
+    def _on_record(self, topic: str, entries: list[Entry]) -> None:
+        listed = set()
+        for entry in entries:
+            publisher = _publisher(entry)
+            if publisher is not None:
+                listed.add(publisher)
+                self._found(entry, publisher)
+        self._unlisted.update(key for key in self.subscriptions if key[0] == topic and key[1] not in listed)
+        self._io.gate.open()
+
+    def _found(self, entry: Entry, publisher: int) -> None:
+        record = messages.publisher_record(entry.value)
+        key = (entry.name, publisher)
+        if record is None or record.mode != "direct":
+            return
+        self._unlisted.discard(key)
+        if key in self.subscriptions:
+            return
+        try:
+            connection = self._connections.get(record.address) or self._connect(record.address)
+        except (LocalProtocolError, zmq.ZMQError):
+            return  # an address that cannot be connected to: its publisher is as good as absent
+        now = time.monotonic()
+        subscription = Subscription(self._next_stream, entry.name, publisher, self._name, self._requested, now)
+        self._next_stream += 1
+        if key in self._left_off:
+            subscription.next, subscription.taken = self._left_off.pop(key)
+            subscription.queued = subscription.taken
+        self.subscriptions[key] = (subscription, connection)
+        connection.by_stream[subscription.stream] = subscription
+        connection.by_topic[key] = subscription
+        connection.say(subscription.subscribe(now))
+
+    def _connect(self, address: str) -> Connection:
+        target = endpoint(address)
+        socket = make_socket(self._io.context, zmq.DEALER)
+        # What is said before the connection is made waits for it.
+        socket.setsockopt(zmq.IMMEDIATE, 0)
+        try:
+            socket.connect(target)
+        except zmq.ZMQError:
+            socket.close(linger=0)
+            raise
+        connection = Connection(address, socket)
+        self._connections[address] = connection
+        self._io.driver.watch(socket, lambda: self._readable(connection))
+        return connection
+
+    def publishers(self) -> list[tuple[str, str]]:
+        """Topic and identifier of every publisher that is read, or tried. Called by the application."""
+        return [(topic, f"{publisher:016x}") for topic, publisher in list(self.subscriptions)]
+
+    def is_listed(self, subscription: Subscription) -> bool:
+        """Whether the ring names the publisher."""
+        return (subscription.topic, subscription.publisher) not in self._unlisted
+
+    def tick(self, now: float) -> None:
+        """Ask publishers again that fell silent, and let go of those that are gone."""
+        for key, (subscription, connection) in list(self.subscriptions.items()):
+            if key in self._unlisted and (subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S):
+                self._drop(key, subscription, connection)
+                continue
+            again = subscription.tick(now)
+            if again is not None:
+                connection.say(again)
+        for address, connection in list(self._connections.items()):
+            if not connection.by_stream:
+                self._io.driver.unwatch(connection.socket)
+                connection.socket.close(linger=0)
+                del self._connections[address]
+
+    def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
+        connection.say(Unsubscribe(subscription.stream))
+        del self.subscriptions[key]
+        del connection.by_stream[subscription.stream]
+        connection.by_topic.pop(key, None)
+        self._unlisted.discard(key)
+        if subscription.next is not None:
+            self._left_off[key] = (subscription.next, subscription.taken)
+            if len(self._left_off) > LEFT_OFF_KEPT:
+                self._left_off.popitem(last=False)
+
+    def finish(self) -> list[Operation[Any]]:
+        """Say good-bye to the publishers, and take the entries off the ring."""
+        now = time.monotonic()
+        for subscription, connection in self.subscriptions.values():
+            connection.say(Unsubscribe(subscription.stream))
+        for connection in self._connections.values():
+            if all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in connection.by_stream.values()):
+                # Nobody is there; the good-bye would keep the context waiting.
+                self._io.driver.unwatch(connection.socket)
+                connection.socket.close(linger=0)
+        return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
+
+
+def _publisher(entry: Entry) -> int | None:
+    """The publisher that an entry is of, or None if it is of none."""
+    digits = entry.entry.removeprefix(PUBLISHER)
+    if digits == entry.entry or len(digits) != 16 or not digits.isascii() or not digits.isalnum():
+        return None
+    try:
+        return int(digits, 16)
+    except ValueError:
+        return None
