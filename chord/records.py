@@ -35,6 +35,13 @@ class _Held:
         return not self.deleted and now < self.expires_at
 
 
+def _differ(before: _Held | None, after: _Held, now: float) -> bool:
+    """Whether a reader sees a difference; a renewed lease, or another version of the same, is none."""
+    if before is None or not before.live(now):
+        return after.live(now)
+    return not after.live(now) or (before.value, before.notify) != (after.value, after.notify)
+
+
 def _newer(held: _Held, offered: _Held) -> _Held:
     """Which of two copies of one entry is kept, a function of both that does not depend on their order."""
     guard = max(held.guard_until, offered.guard_until)
@@ -64,7 +71,7 @@ class RecordStore:
         return len(self._records)
 
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
-        """Apply a put or a deletion as the key's owner; returns the entry as now held, and whether it changed.
+        """Apply a put or a deletion as the key's owner; returns the entry as now held, and whether readers see a difference.
 
         Raises StaleVersion when `put.version` is not newer than what is held, TooLarge when a limit is met.
         """
@@ -85,10 +92,10 @@ class RecordStore:
         if version == current and held is not None:
             new = _newer(held, new)
         self._keep(put.name, put.entry, new)
-        return self._travelling(put.name, put.entry, new, now), new != held
+        return self._travelling(put.name, put.entry, new, now), _differ(held, new, now)
 
     def merge(self, entry: Entry, now: float) -> bool:
-        """Take in a copy; returns whether what is held changed. A copy never extends a lease of its own version."""
+        """Take in a copy; returns whether readers see a difference. A copy never extends a lease of its own version."""
         offered = _Held(
             entry.version,
             entry.value,
@@ -107,7 +114,7 @@ class RecordStore:
         if new == held:
             return False
         self._keep(entry.name, entry.entry, new)
-        return held is None or (new.version, new.value, new.deleted) != (held.version, held.value, held.deleted)
+        return _differ(held, new, now)
 
     def page(self, name: str, after: str, now: float) -> Page:
         """The live entries of a record with ids greater than `after`, in order, as much as one page takes."""
@@ -145,6 +152,11 @@ class RecordStore:
             for name in self._in_arc(low, high)
             for entry, held in self._records[name].items()
         ]
+
+    def find(self, name: str, entry: str, now: float) -> Entry | None:
+        """One entry as it is held now, dead or not, or None."""
+        held = self._records.get(name, {}).get(entry)
+        return None if held is None else self._travelling(name, entry, held, now)
 
     def registered(self, name: str, now: float) -> list[str]:
         """The addresses that want to hear of changes to a record."""

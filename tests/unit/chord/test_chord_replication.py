@@ -238,6 +238,25 @@ def test_whoever_is_registered_hears_of_a_change(world):
     assert [(entry.entry, entry.version, entry.deleted) for entry in heard] == [("e", 1, False), ("e", 2, True)]
 
 
+def test_nobody_is_told_of_a_lease_that_was_renewed(world):
+    """The same value again, under the next version, is no news; another value or address is, and so is the lapse."""
+    hosts = boot(world, [100])
+    kernel, ring = client(world, hosts)
+    world.finish(kernel, ring.put("k50", "listener", b"", LEASE_S, notify="ear:1"))
+    world.finish(kernel, ring.put("k50", "e", b"v", 5.0))
+    world.sent.clear()
+
+    for _ in range(3):
+        assert world.finish(kernel, ring.put("k50", "e", b"v", 5.0)).version > 1
+    world.finish(kernel, ring.put("k50", "listener", b"", LEASE_S, notify="ear:1"))
+    assert [receiver for _, receiver, _ in world.sent if receiver == "ear:1"] == []
+
+    world.finish(kernel, ring.put("k50", "e", b"w", 5.0))
+    world.run(at_most_s=10.0)
+    heard = [message.body.entry for _, receiver, message in world.sent if receiver == "ear:1"]
+    assert [(entry.value, entry.deleted) for entry in heard] == [(b"w", False), (b"", True)]
+
+
 def test_an_unreachable_owner_is_a_time_out(world):
     """A put that gets no reply is indefinite."""
     kernel = Kernel("ringcast", "client", random.Random(7))
