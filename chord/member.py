@@ -63,6 +63,8 @@ class Member:
         self.pending = 0
         self.stabilizing = False
         self.stabilize_again = False
+        self.repairing = False
+        self.repair_again = False
         self.rectifying = False
         self.notifier: Pointer | None = None
         self.heard_at = 0.0

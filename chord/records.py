@@ -71,9 +71,9 @@ class RecordStore:
         return len(self._records)
 
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
-        """Apply a put or a deletion as the key's owner; returns the entry as now held, and whether readers see a difference.
+        """Apply a put or a deletion as the key's owner.
 
-        Raises StaleVersion when `put.version` is not newer than what is held, TooLarge when a limit is met.
+        Returns the entry as it is held then, and whether readers see a difference. Raises StaleVersion when `put.version` is not newer than what is held, TooLarge when a limit is met.
         """
         held = self._records.get(put.name, {}).get(put.entry)
         current = held.version if held else 0

@@ -7,6 +7,7 @@ fetches its arc from its successor, and passes requests on to it until that is c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from chord import ring_state
 from chord.effects import Operation, call, cast, gather, sleep, spawn
@@ -46,6 +47,9 @@ from chord.pages import Place, next_place
 COPY_ROUNDS = 6
 COPY_PAUSE_S = 0.2
 TAKE_OVER_ROUNDS = 60
+REPAIRS_IN_A_ROW = 4
+"""Repairs without a pause while the neighbours change."""
+
 PAGES_AT_MOST = 10_000
 LEAVE_TARGETS = 4
 PASSED_ON = 4
@@ -198,20 +202,40 @@ def repair(member: Member) -> Operation[None]:
     """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
 
     An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
+    One at a time; what is asked for meanwhile has it go over the replicas once more.
     """
-    if not member.active or not member.complete or member.state.predecessor is None:
+    if member.repairing:
+        member.repair_again = True
         return
-    targets = ring_state.replicas(member.state, member.settings.replicas)
+    member.repairing = True
+    for _ in range(REPAIRS_IN_A_ROW):
+        member.repair_again = False
+        yield from _repair_once(member)
+        if not member.repair_again:
+            break
+    member.repairing = False
+
+
+def _repair_once(member: Member) -> Operation[None]:
+    compared: set[str] = set()
+    for _ in range(member.settings.replicas):
+        if not member.active or not member.complete or member.state.predecessor is None:
+            return
+        replicas = ring_state.replicas(member.state, member.settings.replicas)
+        target = next((pointer for pointer in replicas if pointer.address not in compared), None)
+        if target is None:
+            return
+        compared.add(target.address)
+        with suppress(RingcastError):  # the next repair, a little later, does it again
+            yield from _repair_with(member, target)
+
+
+def _repair_with(member: Member, target: Pointer) -> Operation[None]:
     low, high = member.arc()
-    digest = member.store.digest(low, high)
-    for target in targets:
-        try:
-            answer = yield from call(target, CompareArc(low, high, digest), Same)
-            if not answer.same:
-                yield from _send_arc(member, target, low, high, handover=False)
-                yield from _fetch_pages(member, target, low, high)
-        except RingcastError:
-            continue  # the next repair, a little later, does it again
+    answer = yield from call(target, CompareArc(low, high, member.store.digest(low, high)), Same)
+    if not answer.same and member.arc() == (low, high):
+        yield from _send_arc(member, target, low, high, handover=False)
+        yield from _fetch_pages(member, target, low, high)
 
 
 def _send_arc(member: Member, target: Pointer, low: int, high: int, handover: bool) -> Operation[None]:

@@ -12,7 +12,7 @@ from chord.effects import call
 from chord.errors import Busy, CopiesMissing, PeerUnreachable, Refused, RingcastError
 from chord.host import Host
 from chord.kernel import Kernel
-from chord.messages import Copy, Entry, FetchArc, Get, Notify, Page, Put, Request, Stored
+from chord.messages import CompareArc, Copy, Entry, FetchArc, Get, Notify, Page, Put, Request, Stored
 from chord.settings import Settings
 from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer
 
@@ -171,6 +171,43 @@ def test_an_owner_gets_from_its_replicas_what_it_lacks(world):
     world.run(at_most_s=6.0)
 
     assert get(world, [joiner], "k250") == [(1, b"v")]
+
+
+def test_one_repair_goes_on_at_a_time(world):
+    """Repairs asked for while one goes on are made once, after it, on the arc of then."""
+    hosts = boot(world, [100, 500, 800])
+    member = hosts[1].members[0]
+    world.sent.clear()
+
+    outcomes = [world.start(hosts[1].kernel, replication.repair(member)) for _ in range(3)]
+    assert len(compared(world, "n500:1")) == 1
+    assert world.run(lambda: all(outcomes) and not member.repairing, 1.0)
+
+    assert len(compared(world, "n500:1")) == 4
+
+
+def test_a_repair_compares_the_arc_of_now(world):
+    """A predecessor that comes between two comparisons shortens the second."""
+    hosts = boot(world, [100, 500, 800])
+    member = hosts[1].members[0]
+    world.sent.clear()
+    world.lost = lambda _sender, receiver, message: (
+        receiver == "n800:1" and isinstance(getattr(message, "body", None), CompareArc)
+    )
+
+    outcome = world.start(hosts[1].kernel, replication.repair(member))
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300))))
+    assert world.run(lambda: bool(outcome), 10.0)
+
+    assert {body.low for receiver, body in compared(world, "n500:1") if receiver == "n100:1"} == {300}
+
+
+def compared(world: World, by: str) -> list[tuple[str, CompareArc]]:
+    return [
+        (receiver, message.body)
+        for sender, receiver, message in world.sent
+        if sender == by and isinstance(getattr(message, "body", None), CompareArc)
+    ]
 
 
 def test_a_leaving_member_hands_over_what_was_handed_to_it(world):
