@@ -73,7 +73,8 @@ class RecordStore:
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
         """Apply a put or a deletion as the key's owner.
 
-        Returns the entry as it is held then, and whether readers see a difference. Raises StaleVersion when `put.version` is not newer than what is held, TooLarge when a limit is met.
+        Returns the entry as it is held then, and whether readers see a difference. Raises StaleVersion when
+        `put.version` is not newer than what is held, TooLarge when a limit is met.
         """
         held = self._records.get(put.name, {}).get(put.entry)
         current = held.version if held else 0

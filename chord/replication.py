@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import groupby
 
 from chord import ring_state
 from chord.effects import Operation, call, cast, gather, sleep, spawn
@@ -15,12 +16,9 @@ from chord.errors import (
     Busy,
     CopiesMissing,
     InvalidName,
-    LookupFailed,
     NotMember,
-    NotOwner,
     PeerUnreachable,
     Refused,
-    RemoteProtocolError,
     RingcastError,
 )
 from chord.identifiers import between
@@ -52,6 +50,10 @@ REPAIRS_IN_A_ROW = 4
 
 PAGES_AT_MOST = 10_000
 LEAVE_TARGETS = 4
+CASTS_IN_A_ROW = 64
+CASTS_PAUSE_S = 0.02
+"""Casts to many are spread, so that they do not crowd out what the ring itself has to say."""
+
 PASSED_ON = 4
 """Successors that a joiner asks for a record which it has not got yet."""
 
@@ -144,8 +146,10 @@ def tell_registered(member: Member, entry: Entry) -> None:
 
 
 def _tell(addresses: list[str], change: Changed) -> Operation[None]:
-    for address in addresses:
+    for number, address in enumerate(addresses, 1):
         yield from cast(address, change)
+        if number % CASTS_IN_A_ROW == 0:
+            yield from sleep(CASTS_PAUSE_S)
 
 
 def _arc(member: Member, request: FetchArc) -> Page:
@@ -162,9 +166,12 @@ def _replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored
     """Acknowledge once min(replicas, processes) distinct processes hold the entry. Raises CopiesMissing."""
     holders: set[str] = {member.me.address}
     wanted = 1
+    version = entry.version
     for attempt in range(COPY_ROUNDS):
         if attempt:
             yield from sleep(COPY_PAUSE_S)
+            # As it is now: its lease goes on, and a later put may have replaced it.
+            entry = member.store.find(entry.name, entry.entry, member.kernel.now) or entry
         targets = _targets(member, entry)
         wanted = min(member.settings.replicas, ring_state.processes(member.state))
         missing = [pointer for pointer in targets if pointer.address not in holders]
@@ -178,7 +185,7 @@ def _replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored
         if len(holders) >= wanted:
             if changed:
                 tell_registered(member, entry)
-            return Stored(entry.version, len(holders))
+            return Stored(version, len(holders))
     raise CopiesMissing(
         f"entry {entry.entry!r} of {entry.name!r} is held by {len(holders)} of {wanted} processes; put it again"
     )
@@ -254,20 +261,26 @@ def _send_arc(member: Member, target: Pointer, low: int, high: int, handover: bo
 
 
 def take_over(member: Member) -> Operation[None]:
-    """Fetch the arc of a member that has joined from its successor; start over when that one changes."""
+    """Fetch the arc of a member that has joined from its successor; start over when that one changes.
+
+    After TAKE_OVER_ROUNDS the member answers with what it has, and says in the traces that this may not be all.
+    """
+    me = member.me
     for _ in range(TAKE_OVER_ROUNDS):
-        successor = member.state.successor
         if not member.state.successors:
+            done = member.state.alone  # then there is nobody else who could hold anything
             break
         try:
-            done = yield from _fetch_arc(member, successor)
+            done = yield from _fetch_arc(member, member.state.successor)
         except RingcastError:
             done = False
-        if done:
+        if done or member.me != me:
             break
         yield from sleep(COPY_PAUSE_S)
+    if member.me != me:
+        return  # it has joined anew, and takes over anew
     member.complete = True
-    member.event("complete")
+    member.event("complete" if done else "incomplete")
     yield from spawn(repair(member))
 
 
@@ -317,31 +330,45 @@ def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[None]:
     distance = member.settings.space.distance
     others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
     targets = sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation))
+    outcome = "there was nobody to take the records"
     for target in targets[:LEAVE_TARGETS]:
         try:
             yield from _send_arc(member, target, me.id, me.id, handover=True)
+        except RingcastError as error:
+            outcome = f"nobody took the records: {error}"
+        else:
+            outcome = f"records handed over to {target}"
             break
-        except RingcastError:
-            continue
     neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
     yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
     member.active = False
-    member.event("left")
+    member.event("left", outcome)
 
 
 def hand_back(member: Member) -> Operation[None]:
     """Give each record that this member holds but does not own to its owner; used after it changed rings."""
-    low, high = member.arc()
-    for entry in member.store.entries(high, low, member.kernel.now):
-        key = member.settings.space.key(entry.name)
-        if member.owns(key):
-            continue
-        try:
-            owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
-            if owner != member.me:
-                yield from call(owner, Copy((entry,), handover=True), Noted, attempts=2)
-        except (LookupFailed, PeerUnreachable, NotMember, NotOwner, Refused, RemoteProtocolError):
-            continue
+    after = "", ""
+    for _ in range(PAGES_AT_MOST):
+        low, high = member.arc()
+        page = member.store.arc(high, low, after, member.kernel.now)
+        for name, entries in groupby(page.entries, key=lambda entry: entry.name):
+            with suppress(RingcastError):  # it stays here, where nobody but a repair may find it
+                yield from _give_back(member, name, [entry.entry for entry in entries])
+        if not page.more:
+            return
+        after = page.entries[-1].name, page.entries[-1].entry
+
+
+def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:
+    """Give some entries of one record to the owner of its key, as they are when that one has been found."""
+    key = member.settings.space.key(name)
+    if member.owns(key):
+        return
+    owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
+    now = member.kernel.now
+    held = tuple(found for entry in entries if (found := member.store.find(name, entry, now)) is not None)
+    if owner != member.me and held:
+        yield from call(owner, Copy(held, handover=True), Noted, attempts=2)
 
 
 def lapse(member: Member) -> None:

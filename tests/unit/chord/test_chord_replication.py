@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from chord import replication
 from chord.asking import Ring
 from chord.effects import call
-from chord.errors import Busy, CopiesMissing, PeerUnreachable, Refused, RingcastError
+from chord.errors import (
+    Busy,
+    CopiesMissing,
+    LocalProtocolError,
+    PeerUnreachable,
+    Refused,
+    RingcastError,
+    TooLarge,
+)
 from chord.host import Host
 from chord.kernel import Kernel
-from chord.messages import CompareArc, Copy, Entry, FetchArc, Get, Notify, Page, Put, Request, Stored
+from chord.messages import (
+    CompareArc,
+    ConfirmOwner,
+    Copy,
+    Entry,
+    FetchArc,
+    Get,
+    Hop,
+    Noted,
+    Notify,
+    Owned,
+    Page,
+    Put,
+    Request,
+    Stored,
+)
+from chord.ring_state import RingState
 from chord.settings import Settings
-from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer
+from chord.trace import EventTrace
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer, scripted
 
 LEASE_S = 600.0
 
@@ -171,6 +197,124 @@ def test_an_owner_gets_from_its_replicas_what_it_lacks(world):
     world.run(at_most_s=6.0)
 
     assert get(world, [joiner], "k250") == [(1, b"v")]
+
+
+def test_a_take_over_that_gives_up_says_so(world):
+    """A successor that never hands the arc over: the joiner answers with what it has, and the traces do not lie."""
+    hosts = boot(world, [100, 500])
+    member = hosts[0].members[0]
+    rows = kept(hosts[0])
+    world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
+    member.complete = False
+
+    world.finish(hosts[0].kernel, replication.take_over(member), 600.0)
+
+    assert member.complete
+    assert [row.kind for row in rows if row.kind.endswith("complete")] == ["incomplete"]
+
+
+def test_a_take_over_ends_when_its_member_joins_anew(world):
+    """The next incarnation takes over for itself; the old operation does not call it complete."""
+    hosts = boot(world, [100, 500])
+    member = hosts[0].members[0]
+    rows = kept(hosts[0])
+    world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
+    member.complete = False
+    outcome = world.start(hosts[0].kernel, replication.take_over(member))
+    world.run(at_most_s=1.0)
+
+    state = member.state
+    member.become(pointer(100, incarnation=9))
+    member.state = replace(state, me=member.me)
+    assert world.run(lambda: bool(outcome), 30.0)
+
+    assert not member.complete
+    assert [row for row in rows if row.kind.endswith("complete")] == []
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [([], "there was nobody to take the records"), ([500], "nobody took the records: no reply from n500:1")],
+)
+def test_a_leaver_that_nobody_takes_over_from_says_so(world, others, said):
+    """Its last event names why; that of one that handed over names to whom."""
+    hosts = boot(world, [100, *others])
+    put(world, hosts[:1], "k50")
+    rows = kept(hosts[0])
+    world.lost = lambda sender, _receiver, _message: sender == "n500:1"
+
+    world.finish(hosts[0].kernel, hosts[0].leave(), 60.0)
+
+    assert next(row.detail for row in rows if row.kind == "left").startswith(said)
+
+
+@pytest.mark.parametrize("error", [Busy("b"), CopiesMissing("c"), TooLarge("t"), LocalProtocolError("l")])
+def test_giving_back_goes_on_after_any_error(world, error):
+    """The owner of one record refuses it; the others get theirs."""
+    one = host(world, 500)
+    member = one.members[0]
+    for key in (150, 450, 250):
+        member.store.put(Put(f"k{key}", "e", b"v", LEASE_S), world.now)
+    member.active = True
+    peer = pointer(300)
+    member.state = RingState(member.me, SPACE, 8, 3, (peer,), True, peer)
+
+    def answer(request: Request):
+        body = request.body
+        if isinstance(body, Copy):
+            return error if body.entries[0].name == "k150" else Noted()
+        return Owned(peer) if isinstance(body, ConfirmOwner) else Hop(peer, True, (peer,))
+
+    got = scripted(world, "n300:1", answer)
+
+    world.finish(one.kernel, replication.hand_back(member))
+
+    given = {entry.name for request in got if isinstance(request.body, Copy) for entry in request.body.entries}
+    assert given == {"k150", "k250"}
+
+
+def test_what_is_replicated_is_what_is_held_then(world):
+    """An entry that is sent again, rounds later, has the lease that is left of it."""
+    hosts = boot(world, [100, 200])
+    member = hosts[0].members[0]
+    lost: list[Entry] = []
+
+    def lose(_sender, _receiver, message):
+        body = getattr(message, "body", None)
+        if isinstance(body, Copy):
+            lost.extend(body.entries)
+        return isinstance(body, Copy) and len(lost) < 3
+
+    world.lost = lose
+    world.finish(hosts[0].kernel, replication._put(member, Put("k50", "e", b"v", 10.0)))
+
+    leases = [entry.lease_s for entry in lost]
+    assert len(leases) >= 3
+    assert sorted(set(leases), reverse=True) == leases
+
+
+def test_many_registered_are_told_little_by_little(world):
+    """A change that is cast to hundreds of addresses does not go out in one burst."""
+    hosts = boot(world, [100])
+    kernel, ring = client(world, hosts)
+    for number in range(300):
+        entry = Entry("k50", f"listener {number}", 1, b"", LEASE_S, f"ear{number}:1", guard_s=LEASE_S)
+        hosts[0].members[0].store.merge(entry, world.now)
+    world.sent.clear()
+    began = world.now
+
+    world.finish(kernel, ring.put("k50", "e", b"v", LEASE_S))
+    casts = [receiver for _, receiver, _ in world.sent if receiver.startswith("ear")]
+    assert len(casts) <= 64
+
+    world.run(lambda: sum(receiver.startswith("ear") for _, receiver, _ in world.sent) == 300, 1.0)
+    assert 0.05 < world.now - began < 0.2
+
+
+def kept(one: Host) -> list[EventTrace]:
+    rows: list[EventTrace] = []
+    one.kernel.emit = rows.append
+    return rows
 
 
 def test_one_repair_goes_on_at_a_time(world):
