@@ -34,7 +34,7 @@ import struct
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, repeat
 
@@ -51,13 +51,13 @@ HAS_KEYS = 1
 HAS_EXPIRIES = 2
 
 _HEAD = struct.Struct("<BBBBQIIQQQIIQQIIB")
-_ONE = struct.Struct("<II")
-_CHECKSUM = struct.Struct("<Q")
+_LENGTH = struct.Struct("<I")
 _CHECKSUM_AT = 20
 _CHECKED_FROM = 28
 _HALF = 2**32 - 1
 _QUARTER = 2**30
 _AT_ONCE = 64
+_digest: Callable[[bytes | memoryview, int], bytes] = mmh3.mmh3_x64_128_digest
 
 if struct.calcsize("<I") != array("I").itemsize or array("Q").itemsize != 8:  # pragma: no cover
     raise ImportError("batches need arrays of 32-bit and 64-bit integers")
@@ -97,21 +97,22 @@ class Batch:
             head = _HEAD.unpack_from(frame)
         except struct.error:
             raise RemoteProtocolError(f"a batch has at least {_HEAD.size} bytes, not {len(frame)}") from None
-        magic, version, columns, priority, offset, generation, zone_epoch, checksum, *assigned_by_producer = head
-        key, producer, epoch, partition, first, time_us, count, body_bytes, topic_bytes = assigned_by_producer
+        magic, version, columns, priority, offset, generation, zone_epoch, _, *by_producer = head
+        key, producer, epoch, partition, first, time_us, count, body_bytes, topic_bytes = by_producer
         if magic != MAGIC or version != VERSION or columns & ~(HAS_KEYS | HAS_EXPIRIES):
             raise RemoteProtocolError(f"no batch of version {VERSION}: it begins with {frame[:3].hex()}")
         columns_at = _HEAD.size + topic_bytes
         body_at = columns_at + count * _row_bytes(columns)
         if not 1 <= count <= MAX_BATCH_SAMPLES or first < 1 or len(frame) != body_at + body_bytes:
             raise RemoteProtocolError(f"a batch of {count} samples and {body_bytes} bytes does not fit {len(frame)}")
-        if checksum != _checksum(memoryview(frame)):
+        if frame[_CHECKSUM_AT:_CHECKED_FROM] != _checksum(frame):
             raise RemoteProtocolError(f"the checksum of a batch of {len(frame)} bytes is wrong")
         try:
             topic = str(frame[_HEAD.size : columns_at], "utf-8", "strict")
         except UnicodeDecodeError:
             raise RemoteProtocolError("the topic of a batch is not valid UTF-8") from None
-        lengths = _read("I", frame, columns_at, count)
+        lengths: Sequence[int]
+        lengths = _LENGTH.unpack_from(frame, columns_at) if count == 1 else _read("I", frame, columns_at, count)
         if sum(lengths) != body_bytes:
             raise RemoteProtocolError(f"the lengths of a batch do not make up its body of {body_bytes} bytes")
         self.frame = frame
@@ -176,6 +177,9 @@ class Batch:
 
     def samples(self, publisher: str, received_us: int, skip: int = 0) -> Iterator[Sample]:
         """The samples in order, without the first `skip`."""
+        if self.count == 1 and not self.columns:
+            payload = self.frame[self.body_at :]
+            return iter((Sample(self.origin.topic, publisher, self.first, self.time_us, received_us, payload),))
         return map(
             Sample,
             repeat(self.origin.topic),
@@ -185,6 +189,26 @@ class Batch:
             repeat(received_us),
             self.payloads(skip),
         )
+
+
+class SingleEncoder:
+    """Makes batches of one sample of one producer and topic, as `encode` does, in a quarter of the time."""
+
+    __slots__ = ("_constant", "_front", "_pack", "_topic")
+
+    def __init__(self, origin: Origin) -> None:
+        self._topic = origin.topic.encode("utf-8")
+        self._front = _HEAD.pack(MAGIC, VERSION, 0, origin.priority, *[0] * 13)[:_CHECKSUM_AT]
+        self._constant = (origin.key, origin.producer, origin.epoch, origin.partition)
+        self._pack = struct.Struct(f"<QQIIQQIIB{len(self._topic)}sII").pack
+
+    def encode(self, first: int, payload: bytes, time_us: int) -> bytes:
+        """The batch of one sample, of which `first` is the sequence."""
+        topic = self._topic
+        size = len(payload)
+        low = time_us & _HALF
+        checked = self._pack(*self._constant, first, time_us, 1, size, len(topic), topic, size, low) + payload
+        return self._front + _digest(checked, 0)[:8] + checked
 
 
 def fitting(payloads: Sequence[bytes]) -> tuple[int, array[int]]:
@@ -212,11 +236,7 @@ def encode(
     if lengths is None:
         lengths = array("I", map(len, payloads))
     columns = (HAS_KEYS if key_hashes is not None else 0) | (HAS_EXPIRIES if expiries_ms is not None else 0)
-    if len(payloads) == 1:
-        rows = [_ONE.pack(lengths[0], times_us[0] & _HALF)]  # half of all batches when little is published
-    else:
-        rows = [_bytes(lengths), _low_halves(times_us)]
-    parts = [b"", topic, *rows]
+    parts = [b"", topic, _bytes(lengths), _low_halves(times_us)]
     if key_hashes is not None:
         parts.append(_bytes(array("Q", key_hashes)))
     if expiries_ms is not None:
@@ -241,7 +261,7 @@ def encode(
         len(topic),
     )
     frame = bytearray().join(chain(parts, payloads))
-    _CHECKSUM.pack_into(frame, _CHECKSUM_AT, _checksum(memoryview(frame)))
+    frame[_CHECKSUM_AT:_CHECKED_FROM] = _checksum(frame)
     return frame
 
 
@@ -249,9 +269,9 @@ def _row_bytes(columns: int) -> int:
     return 8 + (8 if columns & HAS_KEYS else 0) + (4 if columns & HAS_EXPIRIES else 0)
 
 
-def _checksum(frame: memoryview) -> int:
-    digest: int = mmh3.mmh3_x64_128_uintdigest(frame[_CHECKED_FROM:], 0)
-    return digest & (2**64 - 1)
+def _checksum(frame: bytes | bytearray) -> bytes:
+    """The low 64 bits of the digest, which come first: it is little-endian, as all of a batch."""
+    return _digest(memoryview(frame)[_CHECKED_FROM:], 0)[:8]
 
 
 def _low_halves(times_us: Sequence[int]) -> bytes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from operator import attrgetter
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+
+class Logged(msgspec.Struct, frozen=True, gc=False):
     """A batch in the log. Weights count every sample of the topic from the first on, dropped ones too."""
 
     first: int
@@ -50,12 +50,20 @@ class Log:
         """The weight of everything dropped."""
         return self._batches[0].start_weight if self._batches else self.weight
 
-    def append(self, frame: bytes | bytearray, count: int, weight: int) -> None:
+    def append(self, frame: bytes | bytearray, count: int, weight: int) -> Logged:
         """Add a batch of the next `count` samples."""
         first = self.next_sequence
+        logged = Logged(first, first + count - 1, frame, self.weight, self.weight + weight)
+        self._batches.append(logged)
         self.next_sequence = first + count
-        self._batches.append(Logged(first, first + count - 1, frame, self.weight, self.weight + weight))
-        self.weight += weight
+        self.weight = logged.end_weight
+        return logged
+
+    def mend(self) -> None:
+        """Finish an `append` that an interrupt broke off: its batch is in, or it is not."""
+        if self._batches:
+            self.next_sequence = self._batches[-1].last + 1
+            self.weight = self._batches[-1].end_weight
 
     def __getitem__(self, number: int) -> Logged:
         """A batch by its number, which must be neither dropped nor to come."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pubsub.batch import Origin
+from pubsub.batch import Origin, SingleEncoder
+from pubsub.limits import SAMPLE_OVERHEAD_BYTES
 from pubsub.registration import Registration
 from pubsub.writer import Writer
 
@@ -25,6 +26,7 @@ class Outbox:
         "sent_us",
         "sequence",
         "settled",
+        "single",
         "times",
         "topic",
         "traced",
@@ -35,6 +37,7 @@ class Outbox:
     def __init__(self, origin: Origin, writer: Writer, registration: Registration) -> None:
         self.topic = origin.topic
         self.origin = origin
+        self.single = SingleEncoder(origin)
         self.writer = writer
         self.registration = registration
         # Written by the application.
@@ -50,3 +53,13 @@ class Outbox:
         self.readers = 0
         self.traced = 0
         self.sent_us = 0
+
+    def mend(self) -> None:
+        """An interrupt broke off `publish`: a payload without a time was not published, one with a time was.
+
+        For the application, while the I/O thread takes nothing.
+        """
+        self.writer.mend()
+        del self.payloads[len(self.times) :]
+        self.sequence = self.writer.log.next_sequence - 1 + len(self.times)
+        self.weight = self.writer.log.weight + sum(len(each) + SAMPLE_OVERHEAD_BYTES for each in self.payloads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import zmq
@@ -25,7 +26,7 @@ from pubsub.messages import Gone, Heartbeat
 from pubsub.outbox import Outbox
 from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
 from pubsub.trace import PublicationTrace
-from pubsub.writer import Writer
+from pubsub.writer import Reader, Writer
 
 HEARTBEAT_S = 0.5
 TRACE_S = 1.0
@@ -34,15 +35,12 @@ BATCHES_AT_ONCE = 8
 # As a plain number: arithmetic with zmq's enumerations costs more than sending.
 MORE = int(zmq.SNDMORE) | NOBLOCK
 
-BURST_US = 300
-"""A sample this soon after the last batch is left to the I/O thread, so that a burst fills batches."""
-
 
 class Publishing:
     """Serves the readers of one publisher.
 
-    The application calls `offer`, and posts `open` and `solicit`; whatever touches the ROUTER, a log or a reader holds
-    the lock. The rest runs in the I/O thread.
+    The application calls `offer`, `send_at_once` and `mend`, and posts `open` and `solicit`; the rest runs in the I/O
+    thread. Whatever touches the ROUTER, a log or a reader holds the lock.
     """
 
     def __init__(self, io: IoThread, router: Socket, producer: int) -> None:
@@ -53,12 +51,14 @@ class Publishing:
         self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
         self.hearing = Hearing(io, router, producer, self._outboxes)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
         self._heartbeat_at = 0.0
         self._trace_at = 0.0
 
     def open(self, outbox: Outbox) -> None:
-        """Serve a topic, and register for it."""
+        """Serve a topic, and register for it. Twice does no harm."""
+        if outbox.topic in self._outboxes:
+            return
         with self._lock:
             self._outboxes[outbox.topic] = outbox
 
@@ -74,21 +74,58 @@ class Publishing:
         """Listen to readers. `work` follows whatever wakes the thread, and reads them."""
         self._io.driver.watch(self._router.fileno(), lambda: None)
 
-    def offer(self, outbox: Outbox, now_us: int) -> None:
-        """The application published the first sample since the last batch: send it, or see to it that it is sent."""
-        if self._io.idle and now_us - outbox.sent_us > BURST_US and self._lock.acquire(blocking=False):
-            try:
-                self._serve(outbox)
-                # Sending may have taken note of what arrived, and the descriptor will not tell again.
-                missed = bool(self.dirty) or self.hearing.is_readable()
-            finally:
-                self._lock.release()
-            if not missed:
-                return
-        else:
-            self.dirty.append(outbox)
+    def offer(self, outbox: Outbox) -> None:
+        """The application published the first sample since the last batch: see to it that it is sent."""
+        self.dirty.append(outbox)
         if self._io.idle:
             self._io.wake()
+
+    def send_at_once(self, outbox: Outbox, payload: bytes, time_us: int) -> bool:
+        """Publish a sample in the application's thread, which saves waking the other.
+
+        False, and nothing done, when other samples wait, some reader has no room, or the I/O thread is at it. Whatever
+        interrupts this, the lock is given back, and `mend` sets right what was broken off.
+        """
+        try:
+            if not self._lock.acquire(blocking=False):
+                return False
+            done = not outbox.times and outbox.writer.is_level
+            if done:
+                self._send_single(outbox, payload, time_us)
+                # Sending may have taken note of what arrived, and the descriptor will not tell again.
+                if self.hearing.is_readable():
+                    self._io.wake()
+            self._lock.release()
+            return done
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _send_single(self, outbox: Outbox, payload: bytes, time_us: int) -> None:
+        writer = outbox.writer
+        frame = outbox.single.encode(writer.log.next_sequence, payload, time_us)
+        batch = writer.append(frame, 1, len(payload) + SAMPLE_OVERHEAD_BYTES)
+        for reader in writer.readers.values():
+            if self._send_batch(reader, frame):
+                reader.sent(batch)
+        outbox.sent_us = time_us
+        outbox.sequence = batch.last
+        outbox.weight = batch.end_weight
+        self._tell(outbox)
+
+    def mend(self, outbox: Outbox) -> None:
+        """An interrupt broke off `publish`. Called by the application."""
+        with self._lock:
+            outbox.mend()
+            with suppress(zmq.ZMQError):
+                # Ends a message of which only the route was sent, with a body that is none; else it is ignored.
+                self._router.send(b"", NOBLOCK)
+            outbox.dirty = True
+        self.offer(outbox)
+
+    def _let_go(self) -> None:
+        with suppress(RuntimeError):  # this thread does not have it
+            self._lock.release()
 
     def solicit(self) -> None:
         """Have readers say at once how far they are. Posted by the application that waits for them."""
@@ -148,12 +185,17 @@ class Publishing:
             self._send(writer)
         else:
             self.dirty.append(outbox)
+        self._tell(outbox)
+        self._gate.open()
+
+    def _tell(self, outbox: Outbox) -> None:
+        """Tell the application how far its readers are, and how much it may publish."""
+        writer = outbox.writer
         writer.trim()
         outbox.limit = writer.limit()
         outbox.delivered = writer.delivered
         outbox.settled = writer.settled
         outbox.readers = len(writer.readers)
-        self._gate.open()
 
     def _is_full(self, outbox: Outbox) -> bool:
         pending = outbox.weight - outbox.writer.log.weight
@@ -171,19 +213,24 @@ class Publishing:
         outbox.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
 
     def _send(self, writer: Writer) -> None:
-        send = self._router.send
         for reader in writer.readers.values():
             for batch in writer.due(reader):
-                try:
-                    # A route that cannot be reached is refused with the first frame, so the two never come apart.
-                    send(reader.route, MORE)
-                    send(batch.frame, NOBLOCK)
-                except zmq.Again:
-                    break
-                except zmq.ZMQError:
-                    reader.detached_at = time.monotonic()
+                if not self._send_batch(reader, batch.frame):
                     break
                 reader.sent(batch)
+
+    def _send_batch(self, reader: Reader, frame: bytes | bytearray) -> bool:
+        send = self._router.send
+        try:
+            # A route that cannot be reached is refused with the first frame, so the two never come apart.
+            send(reader.route, MORE)
+            send(frame, NOBLOCK)
+        except zmq.Again:
+            return False
+        except zmq.ZMQError:
+            reader.detached_at = time.monotonic()
+            return False
+        return True
 
     # Time ----------------------------------------------------------------------------------------------------------
 

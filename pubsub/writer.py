@@ -171,9 +171,21 @@ class Writer:
         """Whether a batch would go out at once, or to nobody: else the next batch may as well fill."""
         return not self.readers or any(reader.has_room for reader in self.readers.values())
 
-    def append(self, frame: bytes | bytearray, count: int, weight: int) -> None:
+    @property
+    def is_level(self) -> bool:
+        """Whether the next batch can go out to every reader at once, behind nothing."""
+        end = self.log.end
+        return all(reader.number == end and reader.has_room for reader in self.readers.values())
+
+    def append(self, frame: bytes | bytearray, count: int, weight: int) -> Logged:
         """Add a batch of the next `count` samples to the log."""
-        self.log.append(frame, count, weight)
+        return self.log.append(frame, count, weight)
+
+    def mend(self) -> None:
+        """An interrupt broke off the sending of a batch: have each reader sent again what it has not received."""
+        self.log.mend()
+        for reader in self.readers.values():
+            reader.rewind(self.log, reader.received)
 
     def due(self, reader: Reader) -> Iterator[Logged]:
         """What a reader is to be sent now; call its `sent` for each batch that went out before asking for the next."""

@@ -6,7 +6,7 @@ import mmh3
 import pytest
 
 from chord.errors import RemoteProtocolError
-from pubsub.batch import Batch, Origin, encode, fitting
+from pubsub.batch import Batch, Origin, SingleEncoder, encode, fitting
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_PAYLOAD_BYTES
 
 ORIGIN = Origin("flights.JFK", 0x10FDF0CC2FBCA71D, producer=7, epoch=2, partition=3, priority=1)
@@ -145,3 +145,17 @@ def test_a_batch_is_cut_when_it_is_full():
     assert fitting(huge)[0] == 1
     assert fitting([b""])[0] == 1
     assert list(fitting(big)[1]) == [100_000] * 3
+
+
+@pytest.mark.parametrize("payload", [b"", b"x", b"y" * 100_000])
+@pytest.mark.parametrize("topic", ["t", "caf\u00e9", "x" * 255])
+def test_a_batch_of_one_is_made_fast_and_is_the_same(topic, payload):
+    """Bit for bit what `encode` makes."""
+    origin = Origin(topic, 5, 2**64 - 1, 3, 4, 6)
+    time_us = 2**40 + 2**33 - 1
+
+    frame = SingleEncoder(origin).encode(9, payload, time_us)
+
+    assert frame == encode(origin, 9, [payload], [time_us])
+    (sample,) = Batch(frame).samples("p", 1)
+    assert (sample.sequence, sample.published_us, sample.payload) == (9, time_us, payload)
