@@ -1,4 +1,4 @@
-"""The trace row of a delivery, beside those of the ring in chord/trace.py."""
+"""The trace rows of publications and deliveries, beside those of the ring in chord/trace.py."""
 
 from __future__ import annotations
 
