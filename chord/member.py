@@ -12,7 +12,7 @@ from chord import ring_state
 from chord.effects import Operation
 from chord.errors import Busy, NotOwner, RemoteProtocolError
 from chord.fingers import FingerTable, Routes
-from chord.identifiers import between_right
+from chord.identifiers import between, between_right
 from chord.kernel import Kernel
 from chord.messages import (
     CompareArc,
@@ -60,6 +60,8 @@ class Member:
         self.adopted = False
         self.complete = True
         self.joined_after = me.id
+        self.reach = me.id
+        self.moves = 0
         self.pending = 0
         self.stabilizing = False
         self.stabilize_again = False
@@ -105,6 +107,11 @@ class Member:
         if new.predecessor != old.predecessor:
             self.heard_at = self.kernel.now
             self.adopted = False
+            self.moves += 1
+            if new.predecessor is not None and between(self.reach, new.predecessor.id, self.me.id):
+                self.reach = new.predecessor.id
+        if new.alone:
+            self.reach = self.me.id
         if new.predecessor != old.predecessor or new.successors != old.successors:
             self.start_repairing()
 
@@ -112,6 +119,7 @@ class Member:
         """Start anew as another incarnation that has yet to join; the records stay."""
         self.me = me
         self.active = self.adopted = False
+        self.reach = me.id
         self.fingers = FingerTable(me, self.settings.space)
         self._routes = None
         self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.failures + 1)
@@ -160,6 +168,14 @@ class Member:
                 f"key {key:016x} is not owned by {self.me}; its predecessor {self._state.predecessor} is nearer",
                 self._state.predecessor,
             )
+
+    def holds(self, key: int) -> bool:
+        """Whether what is stored under the key is all here: the key lies in (reach, me].
+
+        The arc grows when a predecessor dies, but the reach only when the replicas have been compared: what that one
+        owned last may have been copied to others.
+        """
+        return between_right(self.reach, key, self.me.id)
 
     def arc(self) -> tuple[int, int]:
         """The keys that this member owns: (predecessor, me], the whole ring when it has no predecessor."""

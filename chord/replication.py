@@ -84,6 +84,8 @@ def _get(member: Member, request: Get) -> Page | Operation[Page]:
         member.require_owner(key)
         if not member.complete:
             return _get_passed_on(member, Get(request.name, request.after, acting=True))
+        if not member.holds(key):
+            return _get_compared(member, request, key)
     return member.store.page(request.name, request.after, member.kernel.now)
 
 
@@ -108,8 +110,36 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
         member.require_owner(key)
         if not member.complete and member.state.successors:
             return call(member.state.successor, _acting(request), Stored)
+        if not member.holds(key):
+            return _put_compared(member, request, key)
     entry, changed = member.store.put(request, member.kernel.now)
     return _replicated(member, entry, changed)
+
+
+def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
+    yield from _compare_record(member, key)
+    member.require_owner(key)
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
+    yield from _compare_record(member, key)
+    member.require_owner(key)
+    if member.leaving:
+        raise Busy(f"{member.me} is leaving the ring")
+    entry, changed = member.store.put(request, member.kernel.now)
+    return (yield from _replicated(member, entry, changed))
+
+
+def _compare_record(member: Member, key: int) -> Operation[None]:
+    """Get what the replicas hold of one record that a predecessor owned until lately. Raises Busy if none answers."""
+    kernel = member.kernel
+    targets = ring_state.replicas(member.state, member.settings.replicas)
+    alive = [pointer for pointer in targets if not kernel.round_trips.suspected(pointer.address, kernel.now)]
+    low = (key - 1) % member.settings.space.size
+    outcomes = yield from gather([_fetch_pages(member, pointer, low, key) for pointer in alive or targets])
+    if outcomes and all(isinstance(outcome, RingcastError) for outcome in outcomes):
+        raise Busy(f"{member.me} has not heard yet what the former owner of key {key:016x} stored under it")
 
 
 def _acting(request: Put) -> Put:
@@ -225,16 +255,23 @@ def repair(member: Member) -> Operation[None]:
 
 def _repair_once(member: Member) -> Operation[None]:
     compared: set[str] = set()
+    moves = member.moves
+    low, _ = member.arc()
+    failed = False
     for _ in range(member.settings.replicas):
         if not member.active or not member.complete or member.state.predecessor is None:
             return
         replicas = ring_state.replicas(member.state, member.settings.replicas)
         target = next((pointer for pointer in replicas if pointer.address not in compared), None)
         if target is None:
-            return
+            break
         compared.add(target.address)
-        with suppress(RingcastError):  # the next repair, a little later, does it again
+        try:
             yield from _repair_with(member, target)
+        except RingcastError:
+            failed = True  # the next repair, a little later, does it again
+    if not failed and member.moves == moves:
+        member.reach = low
 
 
 def _repair_with(member: Member, target: Pointer) -> Operation[None]:
@@ -287,10 +324,10 @@ def take_over(member: Member) -> Operation[None]:
 def _fetch_arc(member: Member, successor: Pointer) -> Operation[bool]:
     """Fetch every page of the arc; False when the successor changed meanwhile."""
     after = "", ""
+    low, high = member.arc()
+    if between(member.joined_after, low, high):
+        low = member.joined_after  # whoever has joined between since then fetches its part from here
     for _ in range(PAGES_AT_MOST):
-        low, high = member.arc()
-        if between(member.joined_after, low, high):
-            low = member.joined_after  # whoever has joined between since then fetches its part from here
         following = yield from _fetch_page(member, successor, FetchArc(low, high, after))
         if member.state.successor != successor:
             return False

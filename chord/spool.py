@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgpack
@@ -74,6 +75,12 @@ class Spool:
         if self._part is not None:
             self.flush()
             self._finish()
+
+    def abandon(self) -> None:
+        """Let go of a file that cannot be written any more; it keeps its name and what reached it."""
+        self._part = None
+        with suppress(OSError):
+            self._file.close()
 
     def _open(self) -> None:
         name = f"{self._process.replace('/', '_').replace(':', '_')}-{os.getpid()}-{self._number:04d}.part"

@@ -354,6 +354,47 @@ def compared(world: World, by: str) -> list[tuple[str, CompareArc]]:
     ]
 
 
+def test_an_owner_by_the_death_of_its_predecessor_asks_before_it_answers(world):
+    """From the moment it stands in for the dead one it reads what the replicas hold, and counts versions on from it."""
+    hosts = boot(world, [100, 300, 500, 800])
+    for number in range(6):
+        put(world, hosts, f"k{250 + number}")
+    world.lost = lambda sender, receiver, message: (
+        sender == "n300:1" and receiver == "n400:1" and isinstance(getattr(message, "body", None), Copy)
+    )
+    joiner = host(world, 400)
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    assert world.run(lambda: joiner.members[0].complete)
+    member = joiner.members[0]
+    # No repair of its own in between: what is read is what it asked for.
+    member.repairing = True
+    world.crash("n300:1")
+
+    asked = pointer(400, incarnation=member.me.incarnation)
+    kernel, _ = client(world, hosts)
+    assert world.run(lambda: member.answers_for(250), 30.0)
+    page = world.finish(kernel, call(asked, Get("k250"), Page, attempts=3))
+    stored = world.finish(kernel, call(asked, Put("k251", "e", b"w", LEASE_S), Stored, attempts=3))
+
+    assert [(entry.version, entry.value) for entry in page.entries] == [(1, b"v")]
+    assert stored.version == 2
+    member.repairing = False
+    world.finish(joiner.kernel, replication.repair(member))
+    assert world.run(lambda: member.owns(255) and member.holds(255), 30.0)
+
+
+def test_an_owner_that_cannot_ask_does_not_guess(world):
+    """No replica answers: a put is refused as busy rather than counted from 1."""
+    hosts = boot(world, [100, 300, 500])
+    member = hosts[1].members[0]
+    member.reach = 290
+    world.lost = lambda sender, receiver, _message: sender == "n300:1" and receiver in ("n100:1", "n500:1")
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy, match="has not heard yet what the former owner of key 00000000000000fa stored"):
+        world.finish(kernel, call(member.me, Put("k250", "e", b"w", LEASE_S), Stored, attempts=4))
+
+
 def test_a_leaving_member_hands_over_what_was_handed_to_it(world):
     """Neighbours leave one after the other, each having just got the records of the one before it."""
     hosts = boot(world, [100, 200, 300, 400, 800], Settings(space=SPACE, replicas=1))
