@@ -43,6 +43,7 @@ def analyse(
     from experiments import figures  # matplotlib takes most of a second
 
     found = parts(run)
+    out.mkdir(parents=True, exist_ok=True)
     own = None if session else Starting(master)
     started = time.monotonic()
     try:

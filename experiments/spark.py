@@ -24,6 +24,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from chord.errors import RingcastError
 from experiments.class_archive import option_to_use
 from experiments.java import Java, choose
 
@@ -44,7 +45,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
 
 
-class SparkFailed(Exception):
+class SparkFailed(RingcastError):
     """Spark did not start, or went away."""
 
 
