@@ -19,6 +19,7 @@ from chord.errors import (
     RingcastError,
     StaleVersion,
     TooLarge,
+    WrongCluster,
 )
 from chord.host import contact, ring_walk
 from chord.identifiers import IdentifierSpace
@@ -36,7 +37,7 @@ CONTACTS_KEPT = 64
 RETRY_PAUSE_S = 0.1
 PAGES_AT_MOST = 1_000
 
-FINAL = (InvalidName, LocalProtocolError, StaleVersion, TooLarge)
+FINAL = (InvalidName, LocalProtocolError, StaleVersion, TooLarge, WrongCluster)
 """Errors that asking again cannot mend."""
 
 
@@ -51,27 +52,14 @@ class Ring:
         self._kernel = kernel
         self._given = list(via)
         self._learned: OrderedDict[str, None] = OrderedDict()
+        self._first = 0
         self.space = space or IdentifierSpace()
         self.patience_s = patience_s
 
     def locate(self, name: str) -> Operation[Walk]:
         """The owner of a name, and how it was found. Raises LookupFailed when the patience is over."""
         name = normalise(name)
-        started_at = self._kernel.now
-
-        def step() -> Operation[Walk]:
-            walk = Walk(self.space.key(name))
-            try:
-                yield from find_owner(self._kernel, self.space, self._contacts(), walk)
-            except RingcastError as error:
-                self._trace(name, walk, type(error).__name__)
-                raise
-            self._trace(name, walk, "ok")
-            for pointer in walk.path:
-                self._learn(pointer.address)
-            return walk
-
-        return (yield from self._patiently(step, started_at))
+        return (yield from self._patiently(lambda: self._walk(name)))
 
     def put(
         self,
@@ -111,7 +99,6 @@ class Ring:
 
     def members(self) -> Operation[list[Neighbours]]:
         """The members in ring order, each with its own view."""
-        started_at = self._kernel.now
 
         def step() -> Operation[list[Neighbours]]:
             views = yield from ring_walk(self._contacts()[0])
@@ -119,28 +106,40 @@ class Ring:
                 self._learn(view.member.address)
             return views
 
-        return (yield from self._patiently(step, started_at))
+        return (yield from self._patiently(step))
+
+    def _walk(self, name: str) -> Operation[Walk]:
+        """One attempt at a lookup, and its trace."""
+        walk = Walk(self.space.key(name))
+        try:
+            yield from find_owner(self._kernel, self.space, self._contacts(), walk)
+        except RingcastError as error:
+            self._trace(name, walk, type(error).__name__)
+            raise
+        self._trace(name, walk, "ok")
+        for pointer in walk.path:
+            self._learn(pointer.address)
+        return walk
 
     def _at_owner(self, request: Put | Get, expected: type[R]) -> Operation[R]:
         """Have the owner carry out a request. A repeated put may count two versions up, never lose one."""
-        started_at = self._kernel.now
 
         def step() -> Operation[R]:
-            walk = yield from self.locate(request.name)
+            walk = yield from self._walk(request.name)
             assert walk.owner is not None
             return (yield from call(walk.owner, request, expected))
 
-        return (yield from self._patiently(step, started_at))
+        return (yield from self._patiently(step))
 
-    def _patiently(self, step: Callable[[], Operation[R]], started_at: float) -> Operation[R]:
-        deadline = started_at + self.patience_s
+    def _patiently(self, step: Callable[[], Operation[R]]) -> Operation[R]:
+        deadline = self._kernel.now + self.patience_s
         while True:
             try:
                 return (yield from step())
             except FINAL:
                 raise
             except RingcastError:
-                self._rotate()
+                self._first += 1  # ask another contact first
                 if self._kernel.now + RETRY_PAUSE_S > deadline:
                     raise
             yield from sleep(RETRY_PAUSE_S * self._kernel.rng.uniform(0.5, 1.5))
@@ -149,17 +148,15 @@ class Ring:
 
     def _contacts(self) -> list[Pointer]:
         """Whom to ask first, and the others to fall back on."""
-        return [contact(address) for address in dict.fromkeys((*self._given, *self._learned))]
+        addresses = list(dict.fromkeys((*self._given, *self._learned)))
+        first = self._first % len(addresses)
+        return [contact(address) for address in (*addresses[first:], *addresses[:first])]
 
     def _learn(self, address: str) -> None:
         self._learned[address] = None
         self._learned.move_to_end(address)
         if len(self._learned) > CONTACTS_KEPT:
             self._learned.popitem(last=False)
-
-    def _rotate(self) -> None:
-        """Ask another contact first."""
-        self._given.append(self._given.pop(0))
 
     def _trace(self, name: str, walk: Walk, outcome: str) -> None:
         kernel = self._kernel

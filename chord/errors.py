@@ -46,6 +46,10 @@ class Isolated(RingcastError):
     """A member has no live successor left and does not know that it is alone."""
 
 
+class WrongCluster(RingcastError):
+    """The peer belongs to another cluster; nothing was done, nor will be."""
+
+
 class Refused(RingcastError):
     """The peer is alive and said no; nothing was done."""
 

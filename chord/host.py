@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from chord import maintenance, replication
 from chord.effects import Operation, call, cast, sleep, spawn
-from chord.errors import LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError
+from chord.errors import LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError, WrongCluster
 from chord.kernel import Kernel
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -80,8 +80,8 @@ class Host:
     def boot(self, bootstrap: list[str], patience_s: float) -> Operation[None]:
         """Bring every member into the ring, or start a new ring when there is nobody to join.
 
-        Ends when the predecessor of each member has adopted it. Raises LookupFailed after `patience_s`, or
-        LocalProtocolError when an identifier is taken.
+        Ends when the predecessor of each member has adopted it. Raises LookupFailed after `patience_s`,
+        LocalProtocolError when an identifier is taken, WrongCluster when the bootstrap nodes belong to another cluster.
         """
         self._bootstrap = [address for address in bootstrap if address != self.kernel.address]
         deadline = self.kernel.now + patience_s
@@ -107,10 +107,13 @@ class Host:
                 break
             except LocalProtocolError:
                 raise
+            except WrongCluster as error:
+                raise WrongCluster(f"{self.kernel.address} could not join through {_row(contacts)}: {error}") from error
             except RingcastError as error:
                 if self.kernel.now > deadline:
-                    through = ", ".join(pointer.address for pointer in contacts)
-                    raise LookupFailed(f"{self.kernel.address} could not join through {through}: {error}") from error
+                    raise LookupFailed(
+                        f"{self.kernel.address} could not join through {_row(contacts)}: {error}"
+                    ) from error
             yield from sleep(JOIN_PAUSE_S * self.kernel.rng.uniform(0.5, 1.5))
         yield from spawn(self._settle(member))
 
@@ -276,6 +279,10 @@ class Host:
             member.event("rejoin failed", str(error))
             return
         yield from spawn(replication.hand_back(member))
+
+
+def _row(contacts: list[Pointer]) -> str:
+    return ", ".join(pointer.address for pointer in contacts)
 
 
 def contact(address: str) -> Pointer:

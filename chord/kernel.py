@@ -16,7 +16,7 @@ import msgspec
 
 from chord import wire
 from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
-from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError
+from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import Failure, Pointer, Reply, ReplyBody, Request, RequestBody
 from chord.round_trips import Peer, RoundTrips
@@ -158,7 +158,7 @@ class Kernel:
 
     def _on_request(self, route: Any, request: Request) -> None:
         if request.cluster != self.cluster:
-            error: RingcastError = RemoteProtocolError(
+            error: RingcastError = WrongCluster(
                 f"this process belongs to cluster {self.cluster!r}, the request to {request.cluster!r}"
             )
             self._answer(route, request, None, error)

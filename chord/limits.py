@@ -10,6 +10,18 @@ MAX_FRAME_BYTES = 1 << 20
 MAX_FRAMES = 16
 """Frames of one message: routing ids, delimiter, body."""
 
+MAX_NAME_BYTES = 255
+"""Bytes of a name in UTF-8."""
+
+MAX_CLUSTER = 64
+"""Characters of a cluster's name."""
+
+MAX_ERROR_KIND = 64
+"""Characters of the name of an error's class."""
+
+MAX_ERROR_TEXT = 500
+"""Characters of an error's text; what is longer is cut off by its sender."""
+
 MAX_ADDRESS = 255
 """Characters of host:port."""
 

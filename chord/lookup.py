@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chord.effects import Call, Operation, call
-from chord.errors import LookupFailed, NotMember, NotOwner, PeerUnreachable, RingcastError
+from chord.errors import LookupFailed, NotMember, NotOwner, PeerUnreachable, RingcastError, WrongCluster
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_AVOIDED, MAX_HOPS
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pointer
@@ -59,7 +59,7 @@ class Walk:
 def find_owner(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: Walk) -> Operation[Pointer]:
     """Walk to the owner of `walk.key` and have it confirm; `walk` fills as it goes, also when this fails.
 
-    Raises LookupFailed when no candidate is left.
+    Raises LookupFailed when no candidate is left, WrongCluster when all that were asked belong to another cluster.
     """
     yield from find_predecessor(asker, space, via, walk)
     owner = yield from _confirmed(asker, space, walk)
@@ -73,6 +73,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
     walk.started_at = asker.now
     pool = _Pool(asker, space, walk.key, via)
     why = "no contact was given"
+    wrong: WrongCluster | None = None
     while len(walk.exchanges) < MAX_HOPS and (pointer := pool.take()) is not None:
         sent_at = asker.now
         try:
@@ -82,7 +83,9 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
             walk.exchanges.append(_trace(pointer, asker.now - sent_at, timed_out=timed_out))
             pool.gave_nothing(pointer)
             why = str(error)
+            wrong = error if isinstance(error, WrongCluster) and (wrong or len(walk.exchanges) == 1) else None
             continue
+        wrong = None
         walk.exchanges.append(_trace(hop.member, asker.now - sent_at))
         if hop.member not in walk.path:
             walk.path.append(hop.member)
@@ -91,6 +94,8 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
             walk.named_at = asker.now
             return hop
         pool.answered(hop)
+    if wrong is not None:
+        raise wrong
     if len(walk.exchanges) >= MAX_HOPS:
         why = f"{MAX_HOPS} exchanges did not reach it"
     raise LookupFailed(f"lookup of key {walk.key:016x} failed after {len(walk.exchanges)} exchanges: {why}")

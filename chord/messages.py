@@ -13,13 +13,16 @@ from msgspec import Meta, Struct
 from chord.limits import (
     MAX_ADDRESS,
     MAX_AVOIDED,
+    MAX_CLUSTER,
     MAX_ENTRIES_PER_PAGE,
     MAX_ENTRY_ID,
+    MAX_ERROR_KIND,
+    MAX_ERROR_TEXT,
     MAX_LEASE_S,
     MAX_LIST,
+    MAX_NAME_BYTES,
     MAX_VALUE_BYTES,
 )
-from chord.names import MAX_NAME_BYTES
 
 Identifier = Annotated[int, Meta(ge=0)]  # MessagePack itself ends at 2**64 - 1
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -125,8 +128,8 @@ class Same(Struct, tag_field="type", frozen=True):
 class Failure(Struct, tag_field="type", frozen=True):
     """The request was refused or could not be read; `kind` names the error, `hint` where to go instead."""
 
-    kind: str
-    text: str
+    kind: Annotated[str, Meta(max_length=MAX_ERROR_KIND)]
+    text: Annotated[str, Meta(max_length=MAX_ERROR_TEXT)]
     hint: Pointer | None = None
 
 
@@ -290,7 +293,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     v: int
-    cluster: Annotated[str, Meta(max_length=64)]
+    cluster: Annotated[str, Meta(max_length=MAX_CLUSTER)]
     call: Count
     body: RequestBody
     to: tuple[Identifier, Count] | None = None

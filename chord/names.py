@@ -5,10 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from chord.errors import InvalidName
-
-MAX_NAME_BYTES = 255
-MAX_CLUSTER = 64
-"""Characters of a cluster's name."""
+from chord.limits import MAX_CLUSTER, MAX_NAME_BYTES
 
 
 def check_cluster(cluster: str) -> None:

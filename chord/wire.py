@@ -11,7 +11,7 @@ import msgspec
 
 from chord import errors
 from chord.errors import RemoteProtocolError
-from chord.limits import MAX_FRAME_BYTES, PROTOCOL_VERSION
+from chord.limits import MAX_ERROR_TEXT, MAX_FRAME_BYTES, PROTOCOL_VERSION
 from chord.messages import Failure, Pointer, Reply, ReplyBody, Request
 
 encode = msgspec.msgpack.Encoder().encode
@@ -34,6 +34,9 @@ _KINDS: dict[str, type[errors.RingcastError]] = {
         errors.Isolated,
         errors.Refused,
         errors.LookupFailed,
+        errors.PeerUnreachable,
+        errors.RemoteProtocolError,
+        errors.WrongCluster,
     )
 }
 
@@ -52,9 +55,12 @@ def decode_request(frame: bytes) -> Request:
 def decode_reply(frame: bytes) -> Reply:
     """The reply in a frame. Raises RemoteProtocolError."""
     try:
-        return _decode_reply(frame)
+        reply = _decode_reply(frame)
     except BAD_INPUT as error:
         raise RemoteProtocolError(f"unreadable reply of {len(frame)} bytes: {error}") from None
+    if reply.v != PROTOCOL_VERSION:
+        raise RemoteProtocolError(f"the reply has protocol version {reply.v}; this process has {PROTOCOL_VERSION}")
+    return reply
 
 
 def call_of(frame: bytes) -> int:
@@ -65,13 +71,13 @@ def call_of(frame: bytes) -> int:
         call = _decode_call(frame).get("call", 0)
     except BAD_INPUT:
         return 0
-    return call if isinstance(call, int) and 0 <= call <= 2**53 else 0
+    return call if type(call) is int and 0 <= call <= 2**53 else 0
 
 
 def failure(error: errors.RingcastError) -> Failure:
     """An error as it travels."""
     hint = error.hint if isinstance(error, errors.NotOwner) and isinstance(error.hint, Pointer) else None
-    return Failure(type(error).__name__, str(error)[:500], hint)
+    return Failure(type(error).__name__, str(error)[:MAX_ERROR_TEXT], hint)
 
 
 def raised(reply: Failure) -> errors.RingcastError:

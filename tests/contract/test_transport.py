@@ -10,7 +10,7 @@ import pytest
 from chord import wire
 from chord.asking import Ring
 from chord.effects import call, cast, gather
-from chord.errors import NotMember, PeerUnreachable, RemoteProtocolError, TooLarge
+from chord.errors import NotMember, PeerUnreachable, RemoteProtocolError, TooLarge, WrongCluster
 from chord.host import Host, contact
 from chord.limits import MAX_PAGE_BYTES, MAX_VALUE_BYTES, PROTOCOL_VERSION
 from chord.messages import Failure, Get, Notify, Page, Ping, Pointer, Pong, Put, Request, Stored
@@ -96,7 +96,7 @@ def test_a_former_incarnation_is_no_member(world, host):
 
 def test_another_cluster_is_refused(world, host):
     """A request that names another cluster is refused, with both names."""
-    with pytest.raises(RemoteProtocolError, match="belongs to cluster 'ringcast', the request to 'other'"):
+    with pytest.raises(WrongCluster, match="belongs to cluster 'ringcast', the request to 'other'"):
         ask(world, world.asker("other"), call(contact(me(host).address), Ping(), Pong))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from chord import errors, wire
 from chord.errors import RemoteProtocolError, RingcastError
-from chord.limits import MAX_ENTRY_ID, MAX_LIST, MAX_VALUE_BYTES
+from chord.limits import MAX_ENTRY_ID, MAX_ERROR_KIND, MAX_ERROR_TEXT, MAX_LIST, MAX_VALUE_BYTES
 from chord.messages import Copy, Entry, Get, Hop, Ping, Pointer, Pong, Put, Reply, Request
 
 PEER = Pointer(7, "peer:1", 3)
@@ -27,6 +27,9 @@ def request(body) -> bytes:
         errors.NotOwner("o"),
         errors.StaleVersion("s"),
         errors.TooLarge("t"),
+        errors.PeerUnreachable("p"),
+        errors.RemoteProtocolError("r"),
+        errors.WrongCluster("w"),
         errors.InvalidName("i"),
         errors.CopiesMissing("c"),
         errors.Isolated("l"),
@@ -46,9 +49,7 @@ def test_an_error_survives_the_trip(error):
     assert getattr(again, "hint", None) == getattr(error, "hint", None)
 
 
-@pytest.mark.parametrize(
-    "error", [errors.PeerUnreachable("p", "x:1"), errors.LocalProtocolError("l"), RingcastError("?")]
-)
+@pytest.mark.parametrize("error", [errors.LocalProtocolError("l"), RingcastError("?")])
 def test_other_errors_arrive_as_the_peers(error):
     """What is not the caller's business to tell apart is a RemoteProtocolError that names the kind."""
     again = wire.raised(wire.failure(error))
@@ -59,7 +60,32 @@ def test_other_errors_arrive_as_the_peers(error):
 
 def test_a_long_text_is_cut():
     """So that an error fits any frame."""
-    assert len(wire.failure(errors.Busy("x" * 10_000)).text) == 500
+    assert len(wire.failure(errors.Busy("x" * 10_000)).text) == MAX_ERROR_TEXT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "Failure", "kind": "K" * (MAX_ERROR_KIND + 1), "text": ""},
+        {"type": "Failure", "kind": "Busy", "text": "t" * (MAX_ERROR_TEXT + 1)},
+    ],
+)
+def test_an_error_has_its_limits(body):
+    """A peer's error is no place for a megabyte of text, which would end up in traces and on screens."""
+    with pytest.raises(RemoteProtocolError, match="Expected `str` of length <="):
+        wire.decode_reply(msgpack.packb({"v": 1, "call": 5, "body": body}))
+
+
+def test_a_reply_of_another_version_is_none():
+    """As for requests."""
+    with pytest.raises(RemoteProtocolError, match="the reply has protocol version 2; this process has 1"):
+        wire.decode_reply(msgpack.packb({"v": 2, "call": 5, "body": {"type": "Pong"}}))
+
+
+@pytest.mark.parametrize("call", [True, False, 5.0, "5", None, -1])
+def test_only_a_number_is_a_call(call):
+    """Of a frame that is no valid request."""
+    assert wire.call_of(msgpack.packb({"call": call})) == 0
 
 
 def test_a_request_as_a_plain_map():

@@ -1,0 +1,89 @@
+"""What a client outside the ring does with contacts that are dead, silent, or of another cluster."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chord.asking import Ring
+from chord.errors import LookupFailed, PeerUnreachable, RingcastError, WrongCluster
+from chord.kernel import Kernel
+from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Request
+from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def asker(world: World, cluster: str = "ringcast") -> Kernel:
+    kernel = Kernel(cluster, "client", random.Random(7))
+    world.add(kernel)
+    return kernel
+
+
+def test_the_members_are_found_through_a_contact_that_was_learned(world):
+    """Every node that was named is gone; one that answered an earlier lookup is not."""
+    boot(world, [100, 500, 800])
+    kernel = asker(world)
+    ring = Ring(kernel, ["n100:1"], SPACE)
+    world.finish(kernel, ring.locate("k700"))
+    world.crash("n100:1")
+
+    views = world.finish(kernel, ring.members())
+
+    assert {view.member.id for view in views} == {500, 800}
+
+
+def test_a_put_is_repeated_for_the_patience_and_no_longer(world):
+    """The lookup before each attempt has no patience of its own on top."""
+    owner = pointer(300)
+    silent = False
+
+    def answer(request: Request):
+        if isinstance(request.body, NextHop) and not silent:
+            return Hop(owner, True, (owner,))
+        return Owned(owner) if isinstance(request.body, ConfirmOwner) and not silent else None
+
+    scripted(world, "n300:1", answer)
+    kernel = asker(world)
+    began = world.now
+    with pytest.raises(PeerUnreachable):
+        world.finish(kernel, Ring(kernel, ["n300:1"], SPACE, patience_s=2.0).put("k250", "e", b"", 5.0))
+    assert world.now - began < 3.5
+
+    silent = True
+    began = world.now
+    with pytest.raises(LookupFailed):
+        world.finish(kernel, Ring(kernel, ["n300:1"], SPACE, patience_s=2.0).put("k250", "e", b"", 5.0))
+    assert world.now - began < 4.5
+
+
+def test_a_ring_of_another_cluster_is_no_ring_to_wait_for(world):
+    """Asked or joined, it says so at once."""
+    boot(world, [100])
+    kernel = asker(world, "other")
+
+    with pytest.raises(WrongCluster, match="belongs to cluster 'ringcast', the request to 'other'"):
+        world.finish(kernel, Ring(kernel, ["n100:1"], SPACE, patience_s=30.0).locate("a"))
+
+    assert world.now < 10.0
+
+
+def test_a_node_does_not_try_for_long_to_join_another_cluster(world):
+    """Unless somebody else among its bootstrap nodes may yet answer."""
+    boot(world, [100])
+    joiner = host(world, 400)
+    joiner.kernel.cluster = "other"
+    began = world.now
+
+    with pytest.raises(WrongCluster, match="n400:1 could not join through n100:1: this process belongs to cluster"):
+        world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    assert world.now - began < 1.0
+
+    with pytest.raises(RingcastError) as raised:
+        world.finish(joiner.kernel, joiner.boot(["n100:1", "later:1"], 5.0))
+    assert type(raised.value) is LookupFailed
+    assert world.now - began > 5.0
