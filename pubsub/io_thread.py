@@ -23,9 +23,9 @@ from chord.kernel import Kernel
 from chord.messages import Changed, Entry, Noted, ReplyBody, Request
 from chord.names import check_cluster
 from chord.sockets import Context, Socket, advertised, bind, check_resolvable, make_context, make_socket
-from chord.spool import Spool
 from chord.zmq_driver import ZmqDriver
 from pubsub.gate import Gate
+from pubsub.tracing import Tracing
 
 SLEEP_S = 0.1
 """The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
@@ -61,7 +61,7 @@ class IoThread:
         self.rng = random.Random()
         self.kernel = Kernel(cluster, name, self.rng, self._serve)
         self.ring = Ring(self.kernel, via, patience_s=patience_s)
-        self.spool = Spool(trace, name) if trace is not None else None
+        self.tracing = Tracing(trace, name)
         self.context: Context = make_context()
         self.driver: ZmqDriver
         self.gate = Gate()
@@ -97,12 +97,15 @@ class IoThread:
         self.context.destroy(linger=0)
         os.close(self._read_end)
         os.close(self._write_end)
-        if self.spool is not None:
-            self.spool.close()
+        self.tracing.close()
 
     def start(self, ring_router: Socket | None = None) -> None:
-        """Begin; from here on only this thread touches the sockets. `ring_router` is where the ring reaches us."""
-        self.driver = ZmqDriver(self.context, self.kernel, ring_router, self.spool.append if self.spool else None)
+        """Begin. From here on only this thread touches sockets, but for what pubsub/publishing.py does under a lock.
+
+        `ring_router` is where the ring reaches us.
+        """
+        keep = self.tracing.append if self.tracing.on else None
+        self.driver = ZmqDriver(self.context, self.kernel, ring_router, keep)
         self.driver.watch(self._read_end, self._drain)
         self.begin()
         self._thread.start()
@@ -166,8 +169,7 @@ class IoThread:
         finally:
             self.driver.close()
             self.context.destroy(linger=LINGER_MS)
-            if self.spool is not None:
-                self.spool.close()
+            self.tracing.close()
 
     def _turn(self) -> None:
         busy = self.work(time.monotonic())
@@ -180,8 +182,7 @@ class IoThread:
             busy = self.work(time.monotonic()) or bool(self._commands)
         self.driver.turn(0 if busy else SLEEP_S)
         self.idle = False
-        if self.spool is not None:
-            self.spool.flush_if_due()
+        self.tracing.flush_if_due()
 
     def _end(self, operations: list[Operation[Any]]) -> None:
         left = len(operations)

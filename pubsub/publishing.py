@@ -251,8 +251,7 @@ class Publishing:
                 reader.detached_at = time.monotonic()
 
     def _trace(self) -> None:
-        spool = self._io.spool
-        if spool is None:
+        if not self._io.tracing.on:
             return
         at_us = time.time_ns() // 1000
         for outbox in self._outboxes.values():
@@ -260,7 +259,7 @@ class Publishing:
             if last > outbox.traced:
                 first = outbox.traced + 1
                 publisher = f"{self._producer:016x}"
-                spool.append(
+                self._io.tracing.append(
                     PublicationTrace(topic=outbox.topic, publisher=publisher, first=first, last=last, at_us=at_us)
                 )
                 outbox.traced = last

@@ -163,7 +163,7 @@ class Subscriber:
             return
         self._arrived = None
         arrived.let_go()
-        if self._io.spool is not None:
+        if self._io.tracing.on:
             self._subscribing.taken.append(arrived)
         self._untold += arrived.weight
         if self._untold >= WINDOW_BYTES // 4:

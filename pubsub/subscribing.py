@@ -96,7 +96,7 @@ class Subscribing:
             self.failed = error
             return
         arrived.let_go()
-        if self._io.spool is not None:
+        if self._io.tracing.on:
             self.taken.append(arrived)
 
     def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
@@ -167,15 +167,15 @@ class Subscribing:
         return self.finding.finish()
 
     def _trace(self) -> None:
-        spool = self._io.spool
+        tracing = self._io.tracing
         taken = self.taken
         while taken:
             arrived = taken.popleft()
-            if spool is None:
+            if not tracing.on:
                 continue
             had = arrived.batch.count - arrived.skip - arrived.left
             for sample in islice(arrived.samples(), had):
-                spool.append(
+                tracing.append(
                     DeliveryTrace(
                         topic=sample.topic,
                         mode="direct",

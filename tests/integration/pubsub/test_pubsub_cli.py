@@ -6,6 +6,8 @@ import contextlib
 import csv
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import time
 import pytest
 
 from chord.spool import read_rows
+from pubsub.client import Publisher, Subscriber
 
 COMMAND = [sys.executable, "-m", "broker.cli"]
 WAIT_S = 30
@@ -235,3 +238,36 @@ def test_help_shows_examples(ringcast, command):
 
     assert f"ringcast {command}" in out or "ringcast pub" in out
     assert "Example" in out
+
+
+@pytest.mark.parametrize("limit", [0, 200], ids=["no byte", "200 bytes"])
+def test_a_full_disk_ends_the_traces_and_nothing_else(via, start, topic, tmp_path, limit):
+    """Samples flow on, and one line on stderr says what happened."""
+    subscriber = start("sub", topic, "--count", "3000")
+    publisher = subprocess.run(
+        [*COMMAND, "pub", topic, "--rate", "2000", "--trace", str(tmp_path / "traces"), "--via", via[0]],
+        input=b"x\n" * 3_000,
+        capture_output=True,
+        timeout=WAIT_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        check=False,
+    )
+    out, _ = subscriber.communicate(timeout=WAIT_S)
+
+    lines = publisher.stderr.decode().splitlines()
+    assert publisher.returncode == 0, lines
+    assert out == b"x\n" * 3_000
+    assert [line for line in lines if line.startswith("warning: the traces of publisher-")] == lines[:1]
+    assert lines[0].endswith("File too large; samples go on")
+    assert lines[1:] == [f"published 3000 samples on {topic}"]
+
+
+def test_a_trace_directory_that_goes_away_ends_the_traces_and_nothing_else(via, topic, tmp_path, capfd):
+    """At the latest when the last file is to be given its name."""
+    traces = tmp_path / "traces"
+    with Subscriber([topic], via=via, trace=traces) as subscriber, Publisher(via=via) as publisher:
+        shutil.rmtree(traces)
+        publisher.publish(topic, b"x")
+        assert subscriber.receive(WAIT_S).payload == b"x"
+
+    assert capfd.readouterr().err.count("warning: the traces of subscriber-") == 1
