@@ -46,10 +46,10 @@ def start_ring():
     """Starts the nodes of a ring, each with the one before as its bootstrap; killed in the end."""
     with ExitStack() as stack:
 
-        def start(count):
+        def start(count, *arguments):
             nodes = []
             for _ in range(count):
-                nodes.append(start_node(stack, *(("--bootstrap", nodes[0][1]) if nodes else ())))
+                nodes.append(start_node(stack, *arguments, *(("--bootstrap", nodes[0][1]) if nodes else ())))
             return nodes
 
         yield start

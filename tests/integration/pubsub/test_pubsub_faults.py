@@ -204,3 +204,31 @@ def test_clients_give_back_what_they_held(via, topic):
         once()
 
     assert (descriptors(), threading.active_count()) == before
+
+
+def test_a_ring_that_ended_and_began_anew_brings_its_clients_together(start_ring, topic):
+    """The new ring knows nothing: whoever lives registers again, and finds the others, old or new."""
+    ((process, address),) = start_ring(1)
+    with ExitStack() as stack:
+        subscriber = stack.enter_context(Subscriber([topic], via=[address]))
+        publisher = stack.enter_context(Publisher(via=[address], history=1))
+        publisher.publish(topic, b"before")
+        assert sequences(take(subscriber, 1)) == [1]
+
+        process.kill()
+        process.wait()
+        publisher.publish(topic, b"without a ring")
+        assert sequences(take(subscriber, 1)) == [2]
+        start_ring(1, "--port", address.rpartition(":")[2])
+
+        later = stack.enter_context(Subscriber([topic], via=[address], history=1, patience_s=DEADLINE_S))
+        assert sequences(take(later, 1)) == [2]
+        other = stack.enter_context(Publisher(via=[address]))
+        other.publish(topic, b"new")
+        assert [sample.publisher for sample in take(subscriber, 1)] == [other.id]
+        with RingClient([address]) as ring:
+            eventually(
+                lambda: {entry.entry for entry in ring.get(topic)}
+                == {f"pub/{publisher.id}", f"pub/{other.id}", f"sub/{subscriber.id}", f"sub/{later.id}"},
+                what="everybody is registered",
+            )
