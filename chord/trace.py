@@ -1,4 +1,4 @@
-"""What a run leaves behind, row by row. `experiments/schema.py` maps these Structs to Spark columns.
+"""What a run leaves behind, row by row. `experiments/traces/schema.py` maps these Structs to Spark columns.
 
 Times in integer microseconds since the epoch correlate rows; durations come from a monotonic clock.
 Identifiers are 64-bit and unsigned here; the Spark columns hold them as 16 hexadecimal digits.

@@ -35,8 +35,8 @@ def analyse(
 
     Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
     """
-    from experiments.analysis import analyse as work
-    from experiments.report import print_summary, progress_bar
+    from experiments.analyse import analyse as work
+    from experiments.report.terminal import print_summary, progress_bar
 
     where = out or directory / "analysis"
     with progress_bar() as progress:

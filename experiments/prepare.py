@@ -8,12 +8,12 @@ from pathlib import Path
 
 from chord.spool import Spool
 from chord.trace import EventTrace, HopTrace, LookupTrace
-from experiments import class_archive
-from experiments.ingest import PARQUET, ingest
-from experiments.java import choose
-from experiments.queries import count
-from experiments.run import RunInfo, parts
-from experiments.spark import SparkFailed, start, stop
+from experiments.analysis.queries import count
+from experiments.spark import class_archive
+from experiments.spark.java import choose
+from experiments.spark.session import SparkFailed, start, stop
+from experiments.traces.parquet import PARQUET, ingest
+from experiments.traces.run import RunInfo, parts
 from pubsub.trace import DeliveryTrace, PublicationTrace
 
 WRITE_TIMEOUT_S = 300.0

@@ -122,7 +122,7 @@ def _rounded(time_s: float | None) -> float | None:
 
 
 def describe(options: Options, report: Report, commit: str) -> dict[str, Any]:
-    """The content of run.json (experiments/run.py)."""
+    """The content of run.json (experiments/traces/run.py)."""
     settings = Settings()
     return {
         "run": f"sim-{options.nodes}-{options.seed}",

@@ -1,4 +1,4 @@
-"""Traces of a simulated run on disk: the layout of experiments/run.py, the file format of chord/spool.py.
+"""Traces of a simulated run on disk: the layout of experiments/traces/run.py, the file format of chord/spool.py.
 
 One writer for the whole cluster; times are virtual, the run having begun at 0; and no file holds anything that the
 seed, the options and the commit do not decide, so two runs can be compared byte for byte.

@@ -19,8 +19,8 @@ from chord.lookup import Walk
 from chord.messages import Hop, Neighbours, NextHop, Pointer, Reply, Request
 from chord.sockets import Socket, make_context, make_socket
 from experiments.bench.measurement import Figure, figure
-from experiments.processes import LocalRing, start
-from experiments.settle import wait_for_full_lists
+from experiments.rings.processes import LocalRing, start
+from experiments.rings.settle import wait_for_full_lists
 
 NODES = 16
 LOOKUPS = 1_600

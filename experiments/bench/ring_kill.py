@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 from experiments.bench.measurement import Figure, figure
-from experiments.load import Answer, LookupLoad, owner_among
-from experiments.processes import LocalRing, Node
-from experiments.settle import wait_for_full_lists
+from experiments.rings.load import Answer, LookupLoad, owner_among
+from experiments.rings.processes import LocalRing, Node
+from experiments.rings.settle import wait_for_full_lists
 
 NODES = 16
 KILLED = 4

@@ -12,8 +12,8 @@ import msgspec
 from chord.spool import read_rows
 from chord.trace import EventTrace, Trace
 from experiments.bench.measurement import Figure, figure
-from experiments.processes import LocalRing
-from experiments.settle import wait_for_full_lists
+from experiments.rings.processes import LocalRing
+from experiments.rings.settle import wait_for_full_lists
 
 NODES = 30
 BAR_S = 5.0

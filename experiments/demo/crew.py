@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.processes import ProcessFailed, die_with_parent
+from experiments.rings.processes import ProcessFailed, die_with_parent
 
 END_S = 25.0
 

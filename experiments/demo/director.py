@@ -13,16 +13,16 @@ import msgspec
 from rich.console import Console
 
 from chord.client import RingClient
-from experiments.analysis import analyse
+from experiments.analyse import analyse
+from experiments.analysis.summary import Summary
 from experiments.demo.crew import END_S, Worker
 from experiments.demo.display import Display, Seat
 from experiments.demo.verdict import Verdict, judge, read_answers
-from experiments.processes import LocalRing, Node, ProcessFailed
-from experiments.report import print_summary, progress_bar
-from experiments.run import RunInfo, SubscriberInfo
-from experiments.settle import wait_for_full_lists
-from experiments.summary import Summary
-from experiments.tables import write_summary
+from experiments.report.files import write_summary
+from experiments.report.terminal import print_summary, progress_bar
+from experiments.rings.processes import LocalRing, Node, ProcessFailed
+from experiments.rings.settle import wait_for_full_lists
+from experiments.traces.run import RunInfo, SubscriberInfo
 
 TOPICS = ("flights.EWR", "flights.JFK", "flights.LGA")
 NODES = 16

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from experiments.load import Answer, owner_among
-from experiments.summary import Summary
+from experiments.analysis.summary import Summary
+from experiments.rings.load import Answer, owner_among
 
 SAMPLES_AFTER_KILL = 1_000
 

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from experiments.flights import departures
-from experiments.load import LookupLoad
+from experiments.rings.load import LookupLoad
 from pubsub.client import Publisher, Subscriber
 
 READERS = 2

@@ -11,7 +11,7 @@ import pytest
 import zmq
 
 from chord.client import RingClient
-from experiments.processes import LocalRing
+from experiments.rings.processes import LocalRing
 
 TIMEOUT_MS = 10_000
 

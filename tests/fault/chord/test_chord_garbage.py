@@ -34,7 +34,7 @@ from chord.messages import (
     Put,
     Request,
 )
-from experiments.processes import LocalRing, Node
+from experiments.rings.processes import LocalRing, Node
 from tests.integration.chord.rings import all_agree, owners_are_right
 from tests.waiting import eventually
 

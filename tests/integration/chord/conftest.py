@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.processes import LocalRing
+from experiments.rings.processes import LocalRing
 from tests.integration.chord.rings import all_agree
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import mmh3
 
 from chord.client import RingClient
-from experiments.processes import LocalRing, Node
+from experiments.rings.processes import LocalRing, Node
 from tests.waiting import eventually
 
 ALL_IN_ORDER_S = 30.0

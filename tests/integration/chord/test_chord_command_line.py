@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.processes import LocalRing, start
+from experiments.rings.processes import LocalRing, start
 from tests.integration.chord.rings import dht, hash64, member_id, run
 from tests.waiting import eventually
 

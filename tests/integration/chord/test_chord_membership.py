@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from experiments.processes import LocalRing
+from experiments.rings.processes import LocalRing
 from tests.integration.chord.rings import (
     agrees,
     all_agree,

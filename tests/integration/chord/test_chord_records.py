@@ -9,7 +9,7 @@ from chord import wire
 from chord.client import RingClient
 from chord.errors import StaleVersion
 from chord.messages import Get, Request
-from experiments.processes import LocalRing
+from experiments.rings.processes import LocalRing
 from tests.integration.chord.rings import (
     all_agree,
     first_at_or_after,

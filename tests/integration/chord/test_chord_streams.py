@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from chord.client import RingClient
-from experiments.processes import LocalRing
+from experiments.rings.processes import LocalRing
 
 NAME = "stream/é"
 

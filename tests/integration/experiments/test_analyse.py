@@ -21,10 +21,10 @@ import pytest
 
 from chord.spool import Spool
 from chord.trace import EventTrace, LookupTrace
-from experiments.analysis import analyse
-from experiments.run import RunInfo, SubscriberInfo
-from experiments.spark import Starting
-from experiments.summary import Summary
+from experiments.analyse import analyse
+from experiments.analysis.summary import Summary
+from experiments.spark.session import Starting
+from experiments.traces.run import RunInfo, SubscriberInfo
 from pubsub.trace import DeliveryTrace, PublicationTrace
 
 START_US = 1_700_000_000_000_000

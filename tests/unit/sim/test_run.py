@@ -13,7 +13,7 @@ import pytest
 
 from chord.spool import read_rows
 from chord.trace import SCHEMA_VERSION
-from experiments import run as contract
+from experiments.traces import run as contract
 from sim.run import Options, Report, run
 
 ROOT = Path(__file__).parents[3]

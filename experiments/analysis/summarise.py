@@ -1,26 +1,20 @@
-"""The analysis of one run: spools to Parquet, Parquet to counts and histograms, those to a Summary and its files.
-
-Java starts while the spools are read; nothing but counts comes back from it to this process.
-"""
+"""From the counts of every run to one Summary."""
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from experiments import lookups, losses, tables, timeline
-from experiments.histogram import Histogram, cumulative, middle_us
-from experiments.ingest import PARQUET, Ingested, ingest
-from experiments.queries import Counts, Progress, count, silent
-from experiments.run import Part, RunInfo, parts
-from experiments.spark import Starting
-from experiments.summary import LatencyPoint, Summary
+from experiments.analysis import lookups, losses, timeline
+from experiments.analysis.histogram import Histogram, cumulative, middle_us
+from experiments.analysis.queries import Counts
+from experiments.analysis.summary import LatencyPoint, Summary
+from experiments.traces.parquet import Ingested
+from experiments.traces.run import Part, RunInfo
 
 
 class OfRun(Protocol):
@@ -31,46 +25,6 @@ class OfRun(Protocol):
 
 
 Item = TypeVar("Item", bound=OfRun)
-
-
-def analyse(
-    run: Path, master: str, out: Path, progress: Progress = silent, session: Starting | None = None
-) -> Summary:
-    """Analyse a run and write summary.json, CSV tables and figures into `out`.
-
-    A session that the caller started is used and left running. Raises BadRun, NoJava or SparkFailed.
-    """
-    from experiments import figures  # matplotlib takes most of a second
-
-    found = parts(run)
-    out.mkdir(parents=True, exist_ok=True)
-    own = None if session else Starting(master)
-    started = time.monotonic()
-    try:
-        ingested = ingest(run, lambda done, total: progress("reading traces", done, total))
-        read = time.monotonic()
-        progress("starting Spark", 0, 1)
-        spark = (session or own or Starting(master)).get()
-        ready = time.monotonic()
-        counts = count(spark, run / PARQUET, found, progress)
-    finally:
-        if own:
-            own.stop()
-    counted = time.monotonic()
-    summary = summarise(found, ingested, counts)
-    summary.files = tables.write(summary, out)
-    progress("drawing figures", 0, 1)
-    summary.files += figures.draw(summary, out)
-    progress("drawing figures", 1, 1)
-    summary.elapsed_s = {
-        "ingest": round(read - started, 2),
-        "wait_for_spark": round(ready - read, 2),
-        "queries": round(counted - ready, 2),
-        "figures": round(time.monotonic() - counted, 2),
-        "total": round(time.monotonic() - started, 2),
-    }
-    tables.write_summary(summary, out)
-    return summary
 
 
 def summarise(found: Sequence[Part], ingested: Ingested, counts: Counts) -> Summary:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from chord.spool import Spool
 from chord.trace import EventTrace, HopTrace, LookupTrace
-from experiments.ingest import ingest
-from experiments.run import BadRun, RunInfo
-from experiments.schema import DELIVERY, TABLES
-from experiments.spools import Damage, read_spool
+from experiments.traces.parquet import ingest
+from experiments.traces.run import BadRun, RunInfo
+from experiments.traces.schema import DELIVERY, TABLES
+from experiments.traces.spools import Damage, read_spool
 from pubsub.trace import DeliveryTrace, PublicationTrace
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.summary import Summary
+from experiments.analysis.summary import Summary
 
 TABLES = ("subscribers", "deliveries", "lookups", "hops", "events", "timeline", "latency")
 SUMMARY_FILE = "summary.json"

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from experiments.summary import SOURCE_NAMES, Summary
+from experiments.analysis.summary import SOURCE_NAMES, Summary
 
 MOST_ROWS = 24
 

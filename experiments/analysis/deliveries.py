@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from experiments.histogram import bucket_column
+from experiments.analysis.histogram import bucket_column
 
 LATENCY_US = "received_us - published_us"
 

@@ -9,7 +9,7 @@ from chord.cli_names import is_consistent
 from chord.client import RingClient
 from chord.errors import RingcastError
 from chord.messages import Neighbours
-from experiments.processes import LocalRing, ProcessFailed
+from experiments.rings.processes import LocalRing, ProcessFailed
 
 POLL_S = 0.1
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.run import BadRun, RunInfo, SubscriberInfo, load, parts
+from experiments.traces.run import BadRun, RunInfo, SubscriberInfo, load, parts
 
 GOOD: dict[str, Any] = {
     "run": "r",

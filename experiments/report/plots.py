@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
-from experiments.lookups import expected_hops, half_log2
-from experiments.summary import HopCount, LatencyPoint, Lookups, TimelinePoint
+from experiments.analysis.lookups import expected_hops, half_log2
+from experiments.analysis.summary import HopCount, LatencyPoint, Lookups, TimelinePoint
 
 __all__ = ["Axes", "by_second", "hop_bars", "hops_by_ring_size", "latency_steps"]
 

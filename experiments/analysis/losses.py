@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.histogram import Histogram, middle_us, percentile
-from experiments.run import RunInfo
-from experiments.summary import Deliveries, Latency, Subscriber
+from experiments.analysis.histogram import Histogram, middle_us, percentile
+from experiments.analysis.summary import Deliveries, Latency, Subscriber
+from experiments.traces.run import RunInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from types import TracebackType
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from experiments.run import BadRun, Part, RunInfo, parts
-from experiments.schema import TABLES, Table
-from experiments.spools import Damage, Row, read_spool
+from experiments.traces.run import BadRun, Part, RunInfo, parts
+from experiments.traces.schema import TABLES, Table
+from experiments.traces.spools import Damage, Row, read_spool
 
 PARQUET = "parquet"
 ROWS_PER_GROUP = 100_000

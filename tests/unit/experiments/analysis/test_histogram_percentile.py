@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.histogram import bucket, cumulative, mean, middle_us, percentile
-from experiments.lookups import expected_hops, half_log2
+from experiments.analysis.histogram import bucket, cumulative, mean, middle_us, percentile
+from experiments.analysis.lookups import expected_hops, half_log2
 
 
 @given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([0.01, 0.5, 0.9, 0.99, 1.0]))

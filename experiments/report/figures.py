@@ -7,8 +7,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from experiments import plots
-from experiments.summary import SOURCE_NAMES, Summary
+from experiments.analysis.summary import SOURCE_NAMES, Summary
+from experiments.report import plots
 
 SIZE_INCHES = (8.0, 4.8)
 DOTS_PER_INCH = 130

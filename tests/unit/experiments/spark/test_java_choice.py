@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import java
+from experiments.spark import java
 
 
 def fake_java(home: Path, version: str) -> Path:

@@ -12,9 +12,9 @@ import msgspec
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from experiments import deliveries, lookups, losses, timeline
-from experiments.run import Part
-from experiments.schema import TABLES
+from experiments.analysis import deliveries, lookups, losses, timeline
+from experiments.traces.run import Part
+from experiments.traces.schema import TABLES
 
 AT_ONCE = 3
 

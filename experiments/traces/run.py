@@ -81,7 +81,7 @@ def load(path: Path) -> RunInfo:
     try:
         info = msgspec.convert(raw, RunInfo)
     except msgspec.ValidationError as error:
-        raise BadRun(f"{path} does not describe a run: {error}; docs are in experiments/run.py") from None
+        raise BadRun(f"{path} does not describe a run: {error}; docs are in experiments/traces/run.py") from None
     assert isinstance(raw, dict)
     info.extra = {key: value for key, value in raw.items() if key not in RunInfo.__struct_fields__}
     if info.ring_size < 1:

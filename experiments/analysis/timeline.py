@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from experiments.run import RunInfo
-from experiments.summary import Events, TimelinePoint
+from experiments.analysis.summary import Events, TimelinePoint
+from experiments.traces.run import RunInfo
 
 EVENT, DELIVERY, LOOKUP = "event", "delivery", "lookup"
 

@@ -25,8 +25,8 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from chord.errors import RingcastError
-from experiments.class_archive import option_to_use
-from experiments.java import Java, choose
+from experiments.spark.class_archive import option_to_use
+from experiments.spark.java import Java, choose
 
 DRIVER_MEMORY = "1g"
 STOP_TIMEOUT_S = 10.0

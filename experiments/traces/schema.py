@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from chord.trace import EventTrace, HopTrace, LookupTrace
-from experiments.run import RunInfo
+from experiments.traces.run import RunInfo
 from pubsub.trace import DeliveryTrace, PublicationTrace
 
 if TYPE_CHECKING:

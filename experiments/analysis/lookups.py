@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from experiments.histogram import Histogram, bucket_column, mean, middle_us, percentile
-from experiments.run import RunInfo
-from experiments.summary import HopCount, Hops, Latency, Lookups
+from experiments.analysis.histogram import Histogram, bucket_column, mean, middle_us, percentile
+from experiments.analysis.summary import HopCount, Hops, Latency, Lookups
+from experiments.traces.run import RunInfo
 
 OK = "ok"
 

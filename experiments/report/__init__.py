@@ -1,0 +1,1 @@
+"""A Summary as tables on a terminal, as files and as figures."""

@@ -1,0 +1,1 @@
+"""Rings of local processes: started, waited for, asked, and never orphaned."""

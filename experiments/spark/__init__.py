@@ -1,0 +1,1 @@
+"""Java found and a Spark session started."""

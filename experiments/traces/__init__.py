@@ -1,0 +1,1 @@
+"""The directory of a run: run.json, spool files, and the Parquet tables made from them."""
