@@ -29,10 +29,11 @@ class Subscriber:
 
     `via`: ring nodes. `history`: past samples to get from each publisher, which must offer as many. `reliability`,
     `durability`: what is requested (pubsub/profile.py). `host`, `port`, `advertise`: where the ring reaches this
-    subscriber with news. `on_sample` is called for each sample instead of iterating: in the I/O thread, at once, so
-    it must return within a second or so; `close` raises its first error, after which it is not called again.
-    `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested. `trace`: a
-    directory to leave traces in.
+    subscriber with news. `on_sample` is called for each sample instead of iterating: in the I/O thread, at once. While
+    it has not returned nothing else is received, and after ten seconds the ring forgets the subscriber, for new
+    publishers, until it has; the publishers it reads wait for it. `close` raises its first error, after which it is
+    not called again. `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested.
+    `trace`: a directory to leave traces in.
 
     Once it is made it is registered: it gets the first sample of every publisher that comes later. Raises
     NotRegistered when the ring does not answer within `patience_s`.

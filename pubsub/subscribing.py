@@ -17,6 +17,7 @@ from pubsub.batch import MAGIC, Batch
 from pubsub.connection import NOBLOCK, Arrived, Connection
 from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
+from pubsub.keep_alive import KeepAlive
 from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
 from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
 from pubsub.profile import Profile
@@ -37,6 +38,7 @@ class Subscribing:
         self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self.on_sample: Callable[[Sample], object] | None = None
+        self.keep_alive: KeepAlive | None = None
         self.failed: Exception | None = None
         self.urgent = False
         """The application has made room that a publisher may be waiting for."""
@@ -89,12 +91,17 @@ class Subscribing:
         """Hand the samples over at once; the first error of the application's ends that, and `close` raises it."""
         if self.failed is not None:
             return
+        if self.keep_alive is None:
+            self.keep_alive = KeepAlive(self._sign_of_life, self._name)
+        self.keep_alive.pause()
         try:
             for sample in arrived.samples():
                 on_sample(sample)
         except Exception as error:
             self.failed = error
             return
+        finally:
+            self.keep_alive.resume()
         arrived.let_go()
         if self._io.tracing.on:
             self.taken.append(arrived)
@@ -160,10 +167,19 @@ class Subscribing:
             if ack is not None:
                 connection.say(ack)
 
+    def _sign_of_life(self) -> None:
+        """Tell the publishers that their reader lives. Called while the I/O thread is in the application's callback."""
+        for subscription, connection in self.finding.subscriptions.values():
+            sign = subscription.sign_of_life()
+            if sign is not None:
+                connection.say(sign)
+
     def finish(self) -> list[Operation[Any]]:
         """Say good-bye to the publishers, with how far the application is, and take the entries off the ring."""
         self._acknowledge(self.finding.subscriptions.values(), time.monotonic())
         self._trace()
+        if self.keep_alive is not None:
+            self.keep_alive.close()
         return self.finding.finish()
 
     def _trace(self) -> None:

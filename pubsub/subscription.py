@@ -120,6 +120,10 @@ class Subscription:
         """Seconds since the publisher was last heard, infinite when never."""
         return float("inf") if self.heard_at is None else now - self.heard_at
 
+    def sign_of_life(self) -> Ack | None:
+        """How far the reader is, whether that is news or not."""
+        return None if self.next is None else Ack(self.stream, self.next - 1, self.taken)
+
     def ack(self, now: float) -> Ack | None:
         """How far the reader is, when that is news or has not been said for a while."""
         if self.next is None:

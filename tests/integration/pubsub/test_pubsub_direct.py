@@ -8,6 +8,7 @@ import pytest
 
 from chord.client import RingClient
 from chord.errors import InvalidName, LocalProtocolError, TooLarge
+from pubsub import keep_alive, writer
 from pubsub.client import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
 from pubsub.directory import list_topics
 from pubsub.limits import BUFFER_BYTES, MAX_PAYLOAD_BYTES
@@ -267,6 +268,34 @@ def test_samples_may_be_called_back(via, topic):
         eventually(lambda: len(got) == 1_000, what="all are called back")
 
     assert sequences(got) == list(range(1, 1_001))
+
+
+def test_a_callback_that_blocks_for_long_loses_nothing(via, topic, monkeypatch):
+    """Longer than its publisher waits for a silent reader: somebody says for it that it lives."""
+    monkeypatch.setattr(writer, "SILENT_FOR_S", 0.8)
+    monkeypatch.setattr(keep_alive, "EVERY_S", 0.1)
+    got = []
+    called, may_return = threading.Event(), threading.Event()
+
+    def on_sample(sample):
+        got.append(sample.sequence)
+        called.set()
+        may_return.wait(DEADLINE_S)
+
+    with Subscriber([topic], via=via, on_sample=on_sample) as subscriber, Publisher(via=via) as publisher:
+        publisher.publish(topic, b"x")
+        assert called.wait(DEADLINE_S)
+        for _ in range(30):
+            publisher.publish(topic, bytes(100_000))
+        with pytest.raises(NotDelivered):
+            publisher.flush(2.0)
+        assert publisher.readers(topic) == 1
+        may_return.set()
+        publisher.flush(DEADLINE_S)
+        eventually(lambda: len(got) == 31, what="all are called back")
+
+        assert got == list(range(1, 32))
+        assert subscriber.lost == 0
 
 
 def test_an_error_of_a_callback_is_raised_when_the_subscriber_closes(via, topic):
