@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
+from sim.commit import checked_out
 from sim.run import Options, Report, describe, run
 from sim.traces import Traces
 
-UNSAFE = 1
+UNSAFE = FAILED = 1
 NOT_CONVERGED = 3
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -52,9 +52,13 @@ def main(
     if trace is None:
         report = run(options, lambda _row: None)
     else:
-        traces = Traces(trace)
-        report = run(options, traces.append)
-        traces.close(describe(options, report, _commit()))
+        try:
+            traces = Traces(trace)
+            report = run(options, traces.append)
+            traces.close(describe(options, report, checked_out()))
+        except OSError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(FAILED) from None
     _show(report, as_json)
     if not report.safe:
         raise typer.Exit(UNSAFE)
@@ -69,16 +73,6 @@ def _show(report: Report, as_json: bool) -> None:
         from sim.render import report_table
 
         report_table(report)
-
-
-def _commit() -> str:
-    """The commit of this checkout, or an empty text outside one."""
-    here = Path(__file__).parent
-    try:
-        answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return answer.stdout.strip()
 
 
 if __name__ == "__main__":
