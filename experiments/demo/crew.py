@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.rings.processes import ProcessFailed, die_with_parent
+from experiments.rings.processes import ProcessFailed, end, start, write_line
 
 END_S = 25.0
 
@@ -29,14 +28,8 @@ class Worker:
         self._rest = b""
         self._counted = (time.monotonic(), 0)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        arguments = [part, what, str(number), str(traces), *via]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "experiments.demo.workers", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            preexec_fn=die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
-        )
+        arguments = ["experiments.demo.workers", part, what, str(number), str(traces), *via]
+        self.process = start(arguments, subprocess.PIPE, self._errors.fileno(), subprocess.PIPE)
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -79,9 +72,7 @@ class Worker:
 
     def begin(self) -> None:
         """Let a publisher begin."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(b"\n")
-        self.process.stdin.flush()
+        write_line(self.process)
 
     def end(self) -> None:
         """Ask it to end."""
@@ -90,8 +81,5 @@ class Worker:
 
     def kill(self) -> None:
         """End it at once."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self._errors):
-            if stream is not None:
-                stream.close()
+        end(self.process)
+        self._errors.close()

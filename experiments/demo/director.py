@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ import msgspec
 from rich.console import Console
 
 from chord.client import RingClient
+from chord.settings import Settings
 from experiments.analyse import analyse
 from experiments.analysis.summary import Summary
 from experiments.demo.crew import END_S, Worker
@@ -23,13 +23,13 @@ from experiments.report.terminal import print_summary, progress_bar
 from experiments.rings.processes import LocalRing, Node, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
 from experiments.traces.run import RunInfo, SubscriberInfo
+from sim.commit import checked_out
 
 TOPICS = ("flights.EWR", "flights.JFK", "flights.LGA")
 NODES = 16
 LOOKUP_RATE = 100.0
 READY_S = 30.0
 KILL_WHEN_SENT = 0.5
-SUCCESSORS = 8
 TURN_S = 0.05
 
 
@@ -184,9 +184,9 @@ class Demo:
             source="live",
             cluster="ringcast",
             ring_size=NODES,
-            successors=SUCCESSORS,
+            successors=Settings().successors,
             bits=64,
-            commit=_commit(),
+            commit=checked_out(),
             started_us=self._started_us,
             kill_us=self._kill_us,
             subscribers=subscribers,
@@ -208,18 +208,3 @@ class Demo:
         kept = "every promise kept" if not verdict.failures else "failed"
         self._console.print(f"demo: {kept}, in {elapsed_s:.1f} s", style="bold", highlight=False)
         return not verdict.failures
-
-
-def _commit() -> str:
-    """The commit that is checked out, or `unknown` outside of a checkout."""
-    try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parent,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.stdout.strip()

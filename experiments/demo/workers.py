@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 from pathlib import Path
@@ -100,7 +99,6 @@ def ask(answers: Path, rate: float, traces: Path, via: list[str]) -> None:
 
 def main() -> None:
     """Play the part that the arguments name."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the demo itself decides when its processes end
     part, what, number, traces, *via = sys.argv[1:]
     if part == "publish":
         publish(what, float(number), Path(traces), via)

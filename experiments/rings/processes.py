@@ -1,13 +1,15 @@
-"""Ring nodes as local processes, for the demo, the benchmarks and the tests: started, killed, and never orphaned."""
+"""Local processes, and ring nodes among them, for demo, benchmarks and tests: started, ended, and never orphaned."""
 
 from __future__ import annotations
 
 import ctypes
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -26,20 +28,54 @@ class ProcessFailed(RingcastError):
     """A process that this one started did not do what it was started for."""
 
 
-def die_with_parent() -> None:
+def start(
+    arguments: list[str], stdout: int | None = None, stderr: int | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start `python -m ...` with this interpreter, with pipes that are not buffered.
+
+    It ends with this process, however that ends, and Ctrl-C in a terminal is left to this process.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        bufsize=0,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        process_group=0,
+        preexec_fn=_die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
+    )
+
+
+def _die_with_parent() -> None:
     """In a child, before it becomes another program: have the kernel end it when its parent ends, however that does."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def start(arguments: list[str], stdout: int | None = None, stderr: int | None = None) -> subprocess.Popen[bytes]:
-    """Start `python -m ...` with this interpreter; it ends with this process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        preexec_fn=die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
-    )
+def read_line(process: subprocess.Popen[bytes], timeout_s: float = READY_S) -> str:
+    """The next line that a process writes to its standard output. Raises ProcessFailed."""
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], timeout_s)
+    line = process.stdout.readline() if readable else b""
+    if not line:
+        said = "ended early" if readable else f"said nothing within {timeout_s:.0f} s"
+        raise ProcessFailed(f"{process.args!r} {said}")
+    return line.decode().strip()
+
+
+def write_line(process: subprocess.Popen[bytes], line: str = "") -> None:
+    """Write a line to a process that reads its standard input; reading from it tells if it is gone."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(line.encode() + b"\n")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """kill -9, and close its pipes. Ending twice is harmless."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 @dataclass
@@ -71,13 +107,11 @@ class Node:
 
 
 class LocalRing:
-    """Ring nodes as processes of this machine, on free loopback ports unless `first_port` is given."""
+    """Ring nodes as processes of this machine, on free loopback ports."""
 
-    def __init__(self, trace: Path | None = None, options: list[str] | None = None, first_port: int = 0) -> None:
+    def __init__(self, trace: Path | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="ringcast-")
         self._trace = trace
-        self._options = options or []
-        self._next_port = first_port
         self._count = 0
         self.nodes: list[Node] = []
 
@@ -86,9 +120,7 @@ class LocalRing:
         folder = Path(self._folder.name)
         output, errors = folder / f"{self._count}.out", folder / f"{self._count}.err"
         self._count += 1
-        arguments = ["chord.cli", "join", "--port", str(self._next_port), *self._options]
-        if self._next_port:
-            self._next_port += 1
+        arguments = ["chord.cli", "join"]
         for address in bootstrap:
             arguments += ["--bootstrap", address]
         if self._trace is not None:
@@ -131,8 +163,7 @@ class LocalRing:
 
     def kill(self, node: Node) -> None:
         """kill -9."""
-        node.process.kill()
-        node.process.wait()
+        end(node.process)
         self.nodes.remove(node)
 
     def terminate(self, node: Node) -> int:
@@ -147,7 +178,7 @@ class LocalRing:
         for node in self.nodes:
             node.process.kill()
         for node in self.nodes:
-            node.process.wait()
+            end(node.process)
         self.nodes.clear()
         self._folder.cleanup()
 
@@ -158,5 +189,3 @@ class LocalRing:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
