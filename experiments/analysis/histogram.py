@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from experiments.analysis.summary import Latency
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -62,3 +64,13 @@ def cumulative(histogram: Histogram) -> list[tuple[int, float]]:
         seen += histogram[value]
         points.append((value, seen / total))
     return points
+
+
+def latency(histogram: Histogram, total_us: int, max_us: int) -> Latency:
+    """Percentiles from a histogram of buckets; mean and maximum from the exact sum and maximum of its rows."""
+    return Latency(
+        mean=round(total_us / sum(histogram.values()), 1),
+        p50=min(max_us, middle_us(percentile(histogram, 0.50))),
+        p99=min(max_us, middle_us(percentile(histogram, 0.99))),
+        max=max_us,
+    )

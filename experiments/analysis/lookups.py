@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from experiments.analysis.histogram import Histogram, bucket_column, mean, middle_us, percentile
+from experiments.analysis.histogram import Histogram, bucket_column, latency, mean, middle_us, percentile
 from experiments.analysis.summary import HopCount, Hops, Latency, Lookups
 from experiments.traces.run import RunInfo
 
@@ -116,13 +116,7 @@ def _hops(histogram: Histogram) -> Hops:
 
 
 def _latency(answered: Sequence[Cell], histogram: Histogram) -> Latency:
-    highest = max(cell.max_us for cell in answered)
-    return Latency(
-        mean=round(sum(cell.total_us for cell in answered) / _count(answered), 1),
-        p50=min(highest, middle_us(percentile(histogram, 0.50))),
-        p99=min(highest, middle_us(percentile(histogram, 0.99))),
-        max=highest,
-    )
+    return latency(histogram, sum(cell.total_us for cell in answered), max(cell.max_us for cell in answered))
 
 
 def _count(found: Sequence[Cell]) -> int:

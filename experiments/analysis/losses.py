@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.analysis.histogram import Histogram, middle_us, percentile
+from experiments.analysis.histogram import Histogram, latency
 from experiments.analysis.summary import Deliveries, Latency, Subscriber
 from experiments.traces.run import RunInfo
 
@@ -40,17 +40,6 @@ class Publication:
     last: int
 
 
-def latency(flows: Sequence[Flow], histogram: Histogram) -> Latency:
-    """Mean and maximum from the flows, percentiles from the histogram of their buckets."""
-    highest = max(flow.max_us for flow in flows)
-    return Latency(
-        mean=round(sum(flow.total_us for flow in flows) / sum(flow.delivered for flow in flows), 1),
-        p50=min(highest, middle_us(percentile(histogram, 0.50))),
-        p99=min(highest, middle_us(percentile(histogram, 0.99))),
-        max=highest,
-    )
-
-
 def subscribers(
     run: RunInfo, flows: Sequence[Flow], sent: Sequence[Publication], histograms: dict[str, Histogram]
 ) -> list[Subscriber]:
@@ -77,7 +66,7 @@ def subscribers(
                 distinct=distinct,
                 lost=None if published is None else published - distinct,
                 duplicated=delivered - distinct,
-                latency_us=latency(own, histograms[name]) if own else None,
+                latency_us=_latency(own, histograms[name]) if own else None,
                 delivered_after_kill=None if run.kill_us is None else sum(flow.after_kill for flow in own),
             )
         )
@@ -123,7 +112,7 @@ def deliveries(flows: Sequence[Flow], histograms: Mapping[tuple[str, ...], Histo
         histogram = merged([counts for key, counts in histograms.items() if key[0] == mode and topic in (None, key[1])])
         count = sum(flow.delivered for flow in own)
         rows.append(
-            Deliveries(run=own[0].run, mode=mode, topic=topic, count=count, latency_us=latency(own, histogram))
+            Deliveries(run=own[0].run, mode=mode, topic=topic, count=count, latency_us=_latency(own, histogram))
         )
     return rows
 
@@ -135,3 +124,7 @@ def merged(histograms: Sequence[Histogram]) -> dict[int, int]:
         for value, count in histogram.items():
             total[value] += count
     return total
+
+
+def _latency(flows: Sequence[Flow], histogram: Histogram) -> Latency:
+    return latency(histogram, sum(flow.total_us for flow in flows), max(flow.max_us for flow in flows))

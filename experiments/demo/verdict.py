@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from experiments.analysis.summary import Summary
-from experiments.rings.load import Answer, owner_among
+from experiments.rings.load import Answer, wrong_owners
 
 SAMPLES_AFTER_KILL = 1_000
 
@@ -23,18 +23,11 @@ class Verdict(msgspec.Struct):
 
 
 def judge(answers: list[Answer], before: list[int], after: list[int], killed_at: float, summary: Summary) -> Verdict:
-    """Check every lookup against the identifiers alone, and every subscriber's samples after the kill.
-
-    `before` and `after` are the identifiers of the members; a lookup that was under way at the kill may name either.
-    """
-    wrong_before = wrong_after = late = 0
-    for answer in answers:
-        right = {owner_among(after, answer.key)}
-        if answer.started_at < killed_at:
-            wrong_before += answer.owner not in right | {owner_among(before, answer.key)}
-        else:
-            late += 1
-            wrong_after += answer.owner not in right
+    """Check every lookup against the members' identifiers alone, and every subscriber's samples after the kill."""
+    late = sum(answer.started_at >= killed_at for answer in answers)
+    wrong = wrong_owners(answers, before, after, killed_at)
+    wrong_after = sum(answer.started_at >= killed_at for answer in wrong)
+    wrong_before = len(wrong) - wrong_after
     failures = []
     if not late:
         failures.append("no lookup was made after the kill")

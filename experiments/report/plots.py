@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
-from experiments.analysis.lookups import expected_hops, half_log2
 from experiments.analysis.summary import HopCount, LatencyPoint, Lookups, TimelinePoint
 
 __all__ = ["Axes", "by_second", "hop_bars", "hops_by_ring_size", "latency_steps"]
@@ -93,10 +92,11 @@ def hops_by_ring_size(axis: Axes, rows: Sequence[Lookups]) -> None:
         axis.plot(sizes, [hops.p50 for hops in found], "_", color=colour, markersize=12, label=f"{mode}: median")
         axis.plot(sizes, [hops.p99 for hops in found], "^", color=colour, markersize=6, label=f"{mode}: p99")
     sizes = sorted({row.ring_size for row in rows})
-    axis.plot(sizes, [half_log2(size) for size in sizes], "--", color=REFERENCE, label="half log$_2$ N")
-    lists = {row.ring_size: row.successors for row in rows}
-    expected = [expected_hops(size, lists[size]) for size in sizes]
-    axis.plot(sizes, expected, ":", color=REFERENCE, label="half log$_2$ N - half log$_2$ r + 1")
+    half = {row.ring_size: row.half_log2 for row in rows}
+    axis.plot(sizes, [half[size] for size in sizes], "--", color=REFERENCE, label="half log$_2$ N")
+    expected = {row.ring_size: row.expected_hops for row in rows}
+    with_list = "half log$_2$ N - half log$_2$ r + 1"
+    axis.plot(sizes, [expected[size] for size in sizes], ":", color=REFERENCE, label=with_list)
     axis.set_xscale("log", base=2)
     axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axis.minorticks_off()

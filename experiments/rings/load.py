@@ -92,6 +92,21 @@ class LookupLoad:
             answer.hops = walk.hops
 
 
+def wrong_owners(answers: list[Answer], before: list[int], after: list[int], killed_at: float) -> list[Answer]:
+    """The answers that failed or named a wrong owner, judged by the members' identifiers before and after a kill.
+
+    A lookup that was begun before the kill may have been under way at it, so it may name either owner.
+    """
+    wrong = []
+    for answer in answers:
+        right = {owner_among(after, answer.key)}
+        if answer.started_at < killed_at:
+            right.add(owner_among(before, answer.key))
+        if answer.owner not in right:
+            wrong.append(answer)
+    return wrong
+
+
 def owner_among(identifiers: list[int], key: int) -> int:
     """The first of these identifiers at or after the key, round the circle. Independent of the protocol code."""
     return min((identifier for identifier in identifiers if identifier >= key), default=min(identifiers))

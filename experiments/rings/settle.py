@@ -9,12 +9,13 @@ from chord.cli_names import is_consistent
 from chord.client import RingClient
 from chord.errors import RingcastError
 from chord.messages import Neighbours
+from chord.settings import Settings
 from experiments.rings.processes import LocalRing, ProcessFailed
 
 POLL_S = 0.1
 
 
-def is_ideal(views: list[Neighbours], count: int, length: int = 8) -> bool:
+def is_ideal(views: list[Neighbours], count: int, length: int = Settings().successors) -> bool:
     """Whether the walk found `count` members whose lists are full and in the order of the walk."""
     if len(views) != count or not is_consistent(views):
         return False
