@@ -18,8 +18,8 @@ from chord.limits import PROTOCOL_VERSION
 from chord.lookup import Walk
 from chord.messages import Hop, Neighbours, NextHop, Pointer, Reply, Request
 from chord.sockets import Socket, make_context, make_socket
-from experiments.bench.measurement import Figure, figure
-from experiments.rings.processes import LocalRing, start
+from experiments.bench.measurement import Figure, Progress, figure
+from experiments.rings.processes import LocalRing, end, read_line, start
 from experiments.rings.settle import wait_for_full_lists
 
 NODES = 16
@@ -33,7 +33,7 @@ FINGERS_S = 4.0
 """The finger tables fill within a few refreshes; no request tells when they are full."""
 
 
-def bench_lookup(runs: int, progress: Callable[[str], None]) -> list[Figure]:
+def bench(runs: int, progress: Progress) -> list[Figure]:
     """p50 of a lookup's exchanges, in microseconds, beside as many raw round trips; before it, of the codec alone.
 
     Each run starts a ring of its own, for hops vary from ring to ring, and asks random names that the node asked does
@@ -137,17 +137,12 @@ def _echo(arguments: list[str]) -> Iterator[list[Socket]]:
     sockets = []
     try:
         for process in processes:
-            assert process.stdout is not None
-            port = int(process.stdout.readline())
             socket = make_socket(context, zmq.DEALER)
-            socket.connect(f"tcp://127.0.0.1:{port}")
+            socket.connect(f"tcp://127.0.0.1:{read_line(process)}")
             _raw_exchange(socket)
             sockets.append(socket)
         yield sockets
     finally:
         context.destroy(linger=0)
         for process in processes:
-            process.kill()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+            end(process)

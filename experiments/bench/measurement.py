@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+
+Progress = Callable[[str], None]
+"""Called with what is being measured."""
 
 
 class Figure(msgspec.Struct, kw_only=True):

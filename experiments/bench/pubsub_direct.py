@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from experiments.bench.measurement import Figure, figure
-from experiments.bench.pubsub_roles import latency_ours, latency_zenoh, run_ours, run_zenoh
+from experiments.bench.measurement import Figure, Progress, figure
+from experiments.bench.pubsub_pair import latency_ours, latency_zenoh, run_ours, run_zenoh
 
 SAMPLES = 1_000_000
 SIZE = 100
@@ -14,7 +12,7 @@ LATENCY_S = 4.0
 ZENOH = "Zenoh peer to peer (eclipse-zenoh), reliable, Block"
 
 
-def bench_pubsub_direct(runs: int, progress: Callable[[str], None]) -> list[Figure]:
+def bench(runs: int, progress: Progress) -> list[Figure]:
     """Median one-way microseconds at 500 samples per second; then samples per second flat out, all of them received."""
     ours: list[float] = []
     zenoh: list[float] = []

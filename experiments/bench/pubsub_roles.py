@@ -1,129 +1,25 @@
-"""Direct dissemination beside Zenoh peer to peer: the same work in real processes, one call and one sample at a time.
+"""The processes of `bench pubsub-direct`, which experiments/bench/pubsub_pair.py starts.
 
-Ours: a ring of one node, a publisher and a subscriber process; at-least-once flow control, full headers (every column
-that a client writes: lengths and times), I/O threads on. Zenoh: two peers on loopback, scouting off, reliable, Block on
-congestion, one `put` and one callback a sample. Every run checks that as many samples arrived as were sent, in order.
+A publisher waits for a line on stdin before it begins, and ends with the process that started it. A subscriber says
+`ready`, and then what it got.
 
-Latencies are from `publish` or `put` to a callback in the thread that reads the socket.
-
-    python -m experiments.bench.pubsub_roles throughput ours 1000000 100     # samples, bytes
-    python -m experiments.bench.pubsub_roles latency zenoh 500 4             # per second, seconds
+    python -m experiments.bench.pubsub_roles ROLE ARGUMENTS...
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from itertools import cycle, islice
 from typing import Any
 
 TOPIC = "bench/topic"
 RUN_S = 120
 START_S = 30
-
-
-def run_ours(count: int, size: int) -> float:
-    """Samples per second from one publisher to one subscriber, delivered to its application."""
-    with ExitStack() as stack:
-        via = _ring(stack)
-        subscriber = _role(stack, "ours-subscriber", via, str(count))
-        publisher = _role(stack, "ours-publisher", via, str(count), str(size))
-        return _rate(publisher, subscriber, count)
-
-
-def run_zenoh(count: int, size: int) -> float:
-    """The same through Zenoh."""
-    with ExitStack() as stack:
-        publisher = _role(stack, "zenoh-publisher", str(count), str(size))
-        subscriber = _role(stack, "zenoh-subscriber", _line(publisher), str(count))
-        return _rate(publisher, subscriber, count)
-
-
-def latency_ours(rate: float, seconds: float, size: int = 100) -> float:
-    """Median microseconds from `publish` to the application, at `rate` samples per second."""
-    with ExitStack() as stack:
-        via = _ring(stack)
-        count = int(rate * seconds)
-        subscriber = _role(stack, "ours-callback", via, str(count))
-        publisher = _role(stack, "ours-publisher", via, str(count), str(size), str(rate))
-        return _latency(publisher, subscriber, count)
-
-
-def latency_zenoh(rate: float, seconds: float, size: int = 100) -> float:
-    """The same through Zenoh, whose samples carry their time in the payload."""
-    with ExitStack() as stack:
-        count = int(rate * seconds)
-        publisher = _role(stack, "zenoh-publisher", str(count), str(size), str(rate))
-        subscriber = _role(stack, "zenoh-subscriber", _line(publisher), str(count))
-        return _latency(publisher, subscriber, count)
-
-
-# Processes ---------------------------------------------------------------------------------------------------------
-
-
-def _start(stack: ExitStack, *command: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-
-    def stop() -> None:
-        process.terminate()
-        process.communicate()
-
-    stack.callback(stop)
-    watchdog = threading.Timer(RUN_S, process.kill)
-    watchdog.start()
-    stack.callback(watchdog.cancel)
-    return process
-
-
-def _ring(stack: ExitStack) -> str:
-    """The address of a ring of one node."""
-    return _line(_start(stack, "chord.cli", "join")).split()[1]
-
-
-def _role(stack: ExitStack, role: str, *arguments: str) -> subprocess.Popen[str]:
-    return _start(stack, "experiments.bench.pubsub_roles", role, *arguments)
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        raise RuntimeError(f"{process.args!r} ended early")
-    return line.strip()
-
-
-def _go(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-def _result(publisher: subprocess.Popen[str], subscriber: subprocess.Popen[str], count: int) -> dict[str, Any]:
-    assert _line(subscriber) == "ready"
-    _go(publisher)
-    result: dict[str, Any] = json.loads(_line(subscriber))
-    if result["received"] != count or not result["in_order"]:
-        raise RuntimeError(f"sent {count} samples, got {result}")
-    _go(publisher)
-    return result
-
-
-def _rate(publisher: subprocess.Popen[str], subscriber: subprocess.Popen[str], count: int) -> float:
-    return float(count / _result(publisher, subscriber, count)["seconds"])
-
-
-def _latency(publisher: subprocess.Popen[str], subscriber: subprocess.Popen[str], count: int) -> float:
-    return float(_result(publisher, subscriber, count)["p50_us"])
-
-
-# Roles -------------------------------------------------------------------------------------------------------------
 
 
 def _report(received: int, in_order: bool, seconds: float, latencies_us: list[float]) -> None:
@@ -218,12 +114,12 @@ def _zenoh_publisher(count: str, size: str, rate: str = "0") -> None:
         while not _matching(publisher) and time.monotonic() < deadline:
             time.sleep(0.01)
         put = publisher.put
+        payloads = _numbered(int(size))
         if float(rate):
             for _ in _paced(int(count), float(rate)):
-                put(time.time_ns().to_bytes(8, "little").ljust(int(size), b"x"))
+                put(time.time_ns().to_bytes(8, "little") + next(payloads)[8:])
         else:
-            payload = b"x" * int(size)
-            for _ in range(int(count)):
+            for payload in islice(payloads, int(count)):
                 put(payload)
         sys.stdin.readline()
 
@@ -233,24 +129,27 @@ def _matching(publisher: Any) -> bool:
     return bool(publisher.matching_status.matching)
 
 
-def _zenoh_subscriber(endpoint: str, count: str) -> None:
+def _zenoh_subscriber(endpoint: str, count: str, size: str, timed: str = "") -> None:
     import zenoh
 
     wanted = int(count)
     received = 0
+    in_order = True
     started_at = seconds = 0.0
-    slow = wanted <= 100_000
     latencies: list[float] = []
+    expected = _numbered(int(size))
     done = threading.Event()
 
     def on_sample(sample: Any) -> None:
-        nonlocal received, started_at, seconds
+        nonlocal received, in_order, started_at, seconds
         payload = sample.payload.to_bytes()
-        if slow:
+        if timed:
             latencies.append((time.time_ns() - int.from_bytes(payload[:8], "little")) / 1000)
         if not received:
             started_at = time.perf_counter()
         received += 1
+        if payload[8:] != next(expected)[8:] if timed else payload != next(expected):
+            in_order = False
         if received == wanted:
             seconds = time.perf_counter() - started_at
             done.set()
@@ -259,8 +158,16 @@ def _zenoh_subscriber(endpoint: str, count: str) -> None:
         subscriber: Any = session.declare_subscriber(TOPIC, on_sample)
         print("ready", flush=True)
         done.wait(RUN_S)
-        _report(received, True, seconds, latencies)
+        _report(received, in_order, seconds, latencies)
         subscriber.undeclare()
+
+
+def _numbered(size: int) -> Iterator[bytes]:
+    """Payloads that tell their order: 8 bytes for a time, then a number up to 4,095, again and again.
+
+    They are made beforehand, so that telling costs Zenoh nothing: ours has sequence numbers anyway.
+    """
+    return cycle([bytes(8) + number.to_bytes(4, "little") + b"x" * (size - 12) for number in range(4_096)])
 
 
 def _paced(count: int, rate: float) -> Iterable[int]:
@@ -285,15 +192,5 @@ ROLES: dict[str, Callable[..., None]] = {
     "zenoh-subscriber": _zenoh_subscriber,
 }
 
-MEASURES: dict[tuple[str, str], Callable[[int, int], float]] = {
-    ("throughput", "ours"): run_ours,
-    ("throughput", "zenoh"): run_zenoh,
-    ("latency", "ours"): latency_ours,
-    ("latency", "zenoh"): latency_zenoh,
-}
-
 if __name__ == "__main__":
-    if sys.argv[1] in ROLES:
-        ROLES[sys.argv[1]](*sys.argv[2:])
-    else:
-        print(MEASURES[sys.argv[1], sys.argv[2]](int(sys.argv[3]), int(sys.argv[4])))
+    ROLES[sys.argv[1]](*sys.argv[2:])

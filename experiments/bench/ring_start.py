@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from chord.spool import read_rows
-from chord.trace import EventTrace, Trace
-from experiments.bench.measurement import Figure, figure
-from experiments.rings.processes import LocalRing
+from chord.trace import EventTrace
+from experiments.bench.measurement import Figure, Progress, figure
+from experiments.rings.processes import LocalRing, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
+from experiments.traces.spools import Damage, read_spool
 
 NODES = 30
 BAR_S = 5.0
 
 
-def bench_ring_start(runs: int, progress: Callable[[str], None]) -> list[Figure]:
+def bench(runs: int, progress: Progress) -> list[Figure]:
     """Seconds from the last bind to the ideal ring (every list full and in order), beside the bar of 5 s."""
     took: list[float] = []
     for run in range(runs):
@@ -40,10 +37,10 @@ def _last_bind(folder: Path, count: int) -> float:
     """When the last node bound its socket, in seconds since the epoch, from the traces of the nodes."""
     deadline = time.monotonic() + 5.0
     while True:
-        rows = [msgspec.convert(row, Trace) for path in folder.iterdir() for row in read_rows(path)]
+        rows = [row for path in folder.iterdir() for row in read_spool(path, Damage())]
         bound = [row.at_us for row in rows if isinstance(row, EventTrace) and row.kind == "bound"]
         if len(bound) == count:
             return max(bound) / 1e6
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{len(bound)} of {count} nodes left a trace of their bind")
+            raise ProcessFailed(f"{len(bound)} of {count} ring nodes left a trace of their bind within 5 s")
         time.sleep(0.1)
