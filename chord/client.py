@@ -15,7 +15,7 @@ from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Stored
 from chord.names import check_cluster
 from chord.sockets import check_resolvable, make_context
-from chord.spool import Spool
+from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 
 R = TypeVar("R")
@@ -41,11 +41,11 @@ class RingClient:
         check_cluster(cluster)
         for address in via:
             check_resolvable(address)
-        self._context = make_context()
         self._kernel = Kernel(cluster, label, random.Random())
         self._ring = Ring(self._kernel, via, patience_s=patience_s)
-        self._spool = Spool(trace, label) if trace is not None else None
-        self._driver = ZmqDriver(self._context, self._kernel, keep=self._spool.append if self._spool else None)
+        self._tracing = Tracing(trace, label, "its answers do not")
+        self._context = make_context()
+        self._driver = ZmqDriver(self._context, self._kernel, keep=self._tracing.append if self._tracing.on else None)
 
     def lookup(self, name: str) -> Walk:
         """The owner of a name, with the path to it. Raises LookupFailed or InvalidName."""
@@ -75,8 +75,7 @@ class RingClient:
         """Close every socket, and the traces."""
         self._driver.close()
         self._context.destroy(linger=0)
-        if self._spool is not None:
-            self._spool.close()
+        self._tracing.close()
 
     def __enter__(self) -> RingClient:
         return self
@@ -89,6 +88,5 @@ class RingClient:
     def _wait(self, operation: Operation[R]) -> R:
         outcome = self._driver.start(operation)
         self._driver.run(lambda: outcome.done)
-        if self._spool is not None:
-            self._spool.flush_if_due()
+        self._tracing.flush_if_due()
         return outcome.value()

@@ -12,12 +12,13 @@ from typing import TypeVar
 import zmq
 
 from chord.effects import Operation
+from chord.errors import LookupFailed
 from chord.host import Host
 from chord.messages import Neighbours
 from chord.settings import Settings
 from chord.sockets import advertised, bind, check_resolvable, make_context, make_socket
-from chord.spool import Spool
 from chord.trace import EventTrace
+from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 
 R = TypeVar("R")
@@ -50,12 +51,16 @@ class NodeProcess:
         self._options = options
         self._stopping = False
         self._context = make_context()
-        router = make_socket(self._context, zmq.ROUTER)
-        port = bind(router, options.host, options.port)
-        self.address = advertised(options.host, port, options.advertise)
-        self.host = Host(options.settings, self.address, options.vnodes, random.Random())
-        self._spool = Spool(options.trace, f"node-{self.address}") if options.trace else None
-        keep = self._spool.append if self._spool else None
+        try:
+            router = make_socket(self._context, zmq.ROUTER)
+            port = bind(router, options.host, options.port)
+            self.address = advertised(options.host, port, options.advertise)
+            self.host = Host(options.settings, self.address, options.vnodes, random.Random())
+            self._tracing = Tracing(options.trace, f"node-{self.address}", "the node goes on")
+        except BaseException:
+            self._context.destroy(linger=0)
+            raise
+        keep = self._tracing.append if self._tracing.on else None
         self._driver = ZmqDriver(self._context, self.host.kernel, router, keep)
         self._event("bound", f"port {port}")
 
@@ -66,32 +71,45 @@ class NodeProcess:
     def run(self, ready: Callable[[list[Neighbours]], None]) -> None:
         """Join, call `ready` with the members found by a walk, serve, and leave when stopped."""
         try:
-            self._finish(self.host.boot(self._options.bootstrap, JOIN_PATIENCE_S), JOIN_PATIENCE_S + 5.0)
+            self._finish("joining", self.host.boot(self._options.bootstrap, JOIN_PATIENCE_S), JOIN_PATIENCE_S + 5.0)
             if not self._stopping:
-                members = self._finish(self.host.walk(), JOIN_PATIENCE_S)
-                self._event("ready", f"{len(members or [])} members")
-                ready(members or [])
+                members = self._finish("walking the ring", self.host.walk(), JOIN_PATIENCE_S)
+                if members is not None:
+                    self._event("ready", f"{len(members)} members")
+                    ready(members)
             while not self._stopping:
                 self._driver.turn(TURN_S)
-                if self._spool is not None:
-                    self._spool.flush_if_due()
-            self._finish(self.host.leave(), LEAVE_PATIENCE_S, stoppable=False)
+                self._tracing.flush_if_due()
+            self._leave()
         finally:
             self._driver.close()
             self._context.destroy(linger=200)
-            if self._spool is not None:
-                self._spool.close()
+            self._tracing.close()
 
-    def _finish(self, operation: Operation[R], patience_s: float, stoppable: bool = True) -> R | None:
-        """Turn until an operation ends, the patience is over (None) or, if `stoppable`, a stop is asked for (None)."""
+    def _leave(self) -> None:
+        """Hand over, as far as that goes in a few seconds: whoever stops a node does not wait for dead neighbours."""
+        try:
+            self._finish("leaving", self.host.leave(), LEAVE_PATIENCE_S, stoppable=False)
+        except LookupFailed as error:
+            self._event("left", str(error))
+
+    def _finish(self, what: str, operation: Operation[R], patience_s: float, stoppable: bool = True) -> R | None:
+        """Turn until an operation ends or, if `stoppable`, a stop is asked for (None).
+
+        Raises LookupFailed when the patience is over.
+        """
         outcome = self._driver.start(operation)
         deadline = time.monotonic() + patience_s
         while not outcome.done and not (stoppable and self._stopping) and time.monotonic() < deadline:
             self._driver.turn(TURN_S)
-        return outcome.value() if outcome.done else None
+        if outcome.done:
+            return outcome.value()
+        if stoppable and self._stopping:
+            return None
+        raise LookupFailed(f"{self.address}: {what} took longer than {patience_s:.0f} s")
 
     def _event(self, kind: str, detail: str) -> None:
-        if self._spool is not None:
+        if self._tracing.on:
             node = self.host.members[0].me.id
             now_us = time.time_ns() // 1000
-            self._spool.append(EventTrace(kind=kind, node=node, address=self.address, at_us=now_us, detail=detail))
+            self._tracing.append(EventTrace(kind=kind, node=node, address=self.address, at_us=now_us, detail=detail))

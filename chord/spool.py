@@ -7,10 +7,8 @@ running directory sees whole files. A killed process leaves its last `*.part`, w
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,7 +39,6 @@ class Spool:
         self._number = 0
         self._rows = 0
         self._part: Path | None = None
-        self._stopped = False
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             self._open()
@@ -49,12 +46,7 @@ class Spool:
             raise LocalProtocolError(f"traces cannot be left in {self._directory}: {error.strerror}") from None
 
     def append(self, row: msgspec.Struct) -> None:
-        """Add one row; it reaches the file within 0.5 s of the next `append` or `flush_if_due`.
-
-        When a file cannot be written any more, one line on stderr says so and tracing stops: whoever is traced goes on.
-        """
-        if self._part is None:
-            return
+        """Add one row; it reaches the file within 0.5 s of the next `append` or `flush_if_due`."""
         encoded = self._encode(row)
         self._pending.append(encoded)
         self._pending_bytes += len(encoded)
@@ -62,7 +54,8 @@ class Spool:
         if self._pending_bytes >= FLUSH_BYTES or self._rows >= ROWS_PER_FILE:
             self.flush()
             if self._rows >= ROWS_PER_FILE:
-                self._next_file()
+                self._finish()
+                self._open()
 
     def flush_if_due(self) -> None:
         """Flush when the last flush is 0.5 s or more ago."""
@@ -71,13 +64,8 @@ class Spool:
 
     def flush(self) -> None:
         """Hand every row to the operating system."""
-        if self._part is None:
-            return
-        try:
-            self._file.write(b"".join(self._pending))
-            self._file.flush()
-        except OSError as error:
-            self._stop(error)
+        self._file.write(b"".join(self._pending))
+        self._file.flush()
         self._pending.clear()
         self._pending_bytes = 0
         self._flushed_at = time.monotonic()
@@ -87,24 +75,6 @@ class Spool:
         if self._part is not None:
             self.flush()
             self._finish()
-
-    def _next_file(self) -> None:
-        self._finish()
-        if self._stopped:
-            return
-        try:
-            self._open()
-        except OSError as error:
-            self._stop(error)
-
-    def _stop(self, error: OSError) -> None:
-        """Leave no more traces. What has been written stays as a `*.part`."""
-        self._stopped = True
-        self._part = None
-        self._pending.clear()
-        with suppress(OSError):
-            self._file.close()
-        print(f"tracing stops: {self._directory} cannot be written: {error.strerror}", file=sys.stderr, flush=True)
 
     def abandon(self) -> None:
         """Let go of a file that cannot be written any more; it keeps its name and what reached it."""
@@ -116,20 +86,15 @@ class Spool:
         name = f"{self._process.replace('/', '_').replace(':', '_')}-{os.getpid()}-{self._number:04d}.part"
         self._number += 1
         self._rows = 0
-        part = self._directory / name
-        self._file = part.open("wb")
-        self._part = part
+        self._part = self._directory / name
+        self._file = self._part.open("wb")
         header = HeaderTrace(schema=SCHEMA_VERSION, process=self._process, started_us=time.time_ns() // 1000)
         self._pending.append(self._encode(header))
 
     def _finish(self) -> None:
-        if self._part is None:
-            return
-        try:
-            self._file.close()
-            self._part.rename(self._part.with_suffix(".trace"))
-        except OSError as error:
-            self._stop(error)
+        self._file.close()
+        assert self._part is not None
+        self._part.rename(self._part.with_suffix(".trace"))
         self._part = None
 
 

@@ -27,7 +27,7 @@ from chord.sockets import Context, Socket, endpoint, make_socket
 R = TypeVar("R")
 
 MAX_PEERS = 512
-"""Peers with an open socket; the least recently used is closed first."""
+"""Peers with an open socket; the least recently used idle one is closed first."""
 
 MAX_BACKLOG = 256
 """Messages kept for a peer while its connection is being made."""
@@ -255,7 +255,7 @@ class ZmqDriver:
     def _open_peer(self, address: str) -> _Peer:
         target = endpoint(address)
         if len(self._peers) >= MAX_PEERS:
-            self._close_peer(next(iter(self._peers)))
+            self._close_peer(self._dispensable())
         socket = make_socket(self._context, zmq.DEALER)
         try:
             socket.connect(target)
@@ -264,6 +264,13 @@ class ZmqDriver:
             raise
         peer = self._peers[address] = self._by_socket[socket] = _Peer(socket)
         return peer
+
+    def _dispensable(self) -> str:
+        """The peer used least recently of those that nothing is due from or to; of all, if there is none."""
+        for address, peer in self._peers.items():
+            if not peer.awaited and not peer.backlog:
+                return address
+        return next(iter(self._peers))
 
     def _close_peer(self, address: str) -> None:
         peer = self._peers.pop(address)

@@ -17,9 +17,7 @@ from experiments.traces.parquet import PARQUET, ingest
 from experiments.traces.run import parts
 
 
-def analyse(
-    run: Path, master: str, out: Path, progress: Progress = silent, session: Starting | None = None
-) -> Summary:
+def analyse(run: Path, master: str, out: Path, progress: Progress = silent, session: Starting | None = None) -> Summary:
     """Analyse a run and write summary.json, CSV tables and figures into `out`.
 
     A session that the caller started is used and left running. Raises BadRun, NoJava or SparkFailed.

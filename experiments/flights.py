@@ -51,11 +51,6 @@ def load(path: Path | None = None) -> list[Departure]:
     return list(map(Departure, origins, lines))
 
 
-def columns(path: Path | None = None) -> list[str]:
-    """The column names of `Departure.line`. Raises FlightsDamaged."""
-    return _uncompressed(path or default_path()).split(b"\n", 1)[0].decode().split(",")
-
-
 def default_path() -> Path:
     """Where the file lies in the package."""
     return Path(str(files("experiments") / "data" / "flights-2013.csv.xz"))

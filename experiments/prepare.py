@@ -6,15 +6,16 @@ import os
 import tempfile
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from chord.spool import Spool
-from chord.trace import EventTrace, HopTrace, LookupTrace
 from experiments.analysis.queries import count
 from experiments.spark import class_archive
 from experiments.spark.java import choose
 from experiments.spark.session import SparkFailed, start, stop
+from experiments.traces import examples
 from experiments.traces.parquet import PARQUET, ingest
-from experiments.traces.run import RunInfo, parts
-from pubsub.trace import DeliveryTrace, PublicationTrace
+from experiments.traces.run import parts
 
 WRITE_TIMEOUT_S = 300.0
 
@@ -40,44 +41,8 @@ def prepare() -> Path:
 
 def _write_run(run: Path) -> None:
     """One row of every kind."""
-    info = RunInfo(
-        run="prepare",
-        source="static",
-        cluster="c",
-        ring_size=1,
-        successors=1,
-        bits=64,
-        commit="",
-        started_us=0,
-        kill_us=1,
-    )
-    info.save(run)
+    replace(examples.RUN, kill_us=1).save(run)
     spool = Spool(run / "traces", "prepare")
-    hop = HopTrace(node=1, address="", rtt_us=1, timed_out=False)
-    spool.append(
-        LookupTrace(
-            trace_id=1,
-            cluster="c",
-            mode="iterative",
-            origin="",
-            name="",
-            key=1,
-            owner=1,
-            owner_address="",
-            outcome="ok",
-            hops=1,
-            timeouts=0,
-            start_us=1,
-            duration_us=1,
-            owner_us=1,
-            hop_list=[hop],
-        )
-    )
-    spool.append(
-        DeliveryTrace(
-            topic="t", mode="direct", publisher="p", subscriber="s", sequence=1, published_us=1, received_us=2
-        )
-    )
-    spool.append(PublicationTrace(topic="t", publisher="p", first=1, last=1, at_us=1))
-    spool.append(EventTrace(kind="join", node=1, address="", at_us=1))
+    for row in (examples.LOOKUP, examples.DELIVERY, examples.PUBLICATION, examples.EVENT):
+        spool.append(row)
     spool.close()

@@ -23,9 +23,9 @@ from chord.kernel import Kernel
 from chord.messages import Changed, Entry, Noted, ReplyBody, Request
 from chord.names import check_cluster
 from chord.sockets import Context, Socket, advertised, bind, check_resolvable, make_context, make_socket
+from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 from pubsub.gate import Gate
-from pubsub.tracing import Tracing
 
 SLEEP_S = 0.1
 """The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
@@ -61,7 +61,7 @@ class IoThread:
         self.rng = random.Random()
         self.kernel = Kernel(cluster, name, self.rng, self._serve)
         self.ring = Ring(self.kernel, via, patience_s=patience_s)
-        self.tracing = Tracing(trace, name)
+        self.tracing = Tracing(trace, name, "samples go on")
         self.context: Context = make_context()
         self.driver: ZmqDriver
         self.gate = Gate()

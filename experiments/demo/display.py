@@ -60,9 +60,7 @@ class Display:
         elif time.monotonic() - self._said_at >= PLAIN_EVERY_S and workers:
             self._said_at = time.monotonic()
             totals = {part: sum(w.count for w in workers if w.part == part) for part in ("publish", "subscribe", "ask")}
-            self.say(
-                f"{totals['publish']:,} published, {totals['subscribe']:,} delivered, {totals['ask']:,} lookups"
-            )
+            self.say(f"{totals['publish']:,} published, {totals['subscribe']:,} delivered, {totals['ask']:,} lookups")
 
     def _picture(self, workers: Sequence[Worker]) -> RenderableType:
         ring = Panel(self._ring(), title=f"{len(self.seats)} ring nodes", width=WIDTH + 4)

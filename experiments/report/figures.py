@@ -15,6 +15,7 @@ DOTS_PER_INCH = 130
 MOST_PANELS = 6
 HOPS = "forwards after the node first asked, up to the key's predecessor"
 
+
 def draw(summary: Summary, out: Path) -> list[str]:
     """Write every figure there is data for into `out`; return their names. Figures of an earlier analysis go."""
     out.mkdir(parents=True, exist_ok=True)

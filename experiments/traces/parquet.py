@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from experiments.traces.run import BadRun, Part, RunInfo, parts
 from experiments.traces.schema import TABLES, Table
@@ -76,9 +76,7 @@ def _ingest_part(part: Part, writers: _Writers, result: Ingested, report: Callab
         _write(table, pending[table.row], 1, part.info, writers, result)
 
 
-def _write(
-    table: Table, pending: list[Row], least: int, run: RunInfo, writers: _Writers, result: Ingested
-) -> None:
+def _write(table: Table, pending: list[Row], least: int, run: RunInfo, writers: _Writers, result: Ingested) -> None:
     """Write row groups while `least` rows or more are pending, and take them off."""
     while len(pending) >= least:
         rows, pending[:ROWS_PER_GROUP] = pending[:ROWS_PER_GROUP], []

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from chord.trace import EventTrace, HopTrace, LookupTrace
 from experiments.traces.run import RunInfo

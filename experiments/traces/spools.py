@@ -47,10 +47,6 @@ class Damage:
     newer_files: int = 0
     unreadable: list[str] = field(default_factory=list)
 
-    def any(self) -> bool:
-        """Whether rows may be missing, cut tails apart: those are normal after a kill."""
-        return bool(self.bad_rows or self.garbage or self.newer_files or self.unreadable)
-
 
 def read_spool(path: Path, damage: Damage) -> list[Row]:
     """The rows of one spool file (up to 100,000, which fit memory) without its headers."""

@@ -131,3 +131,19 @@ def test_a_socket_closed_while_its_reply_is_ready_is_no_error(asking, monkeypatc
 def test_an_address_that_leads_nowhere_only_times_out(asking, address):
     """An address from the network that cannot be connected to ends its own call, with PeerUnreachable."""
     assert isinstance(asking.ask(Pointer(1, address, 1)), PeerUnreachable)
+
+
+def test_an_idle_socket_goes_before_one_that_owes_a_reply(asking, monkeypatch):
+    """With every socket allowed in use, the call that goes on is not the one to lose its peer."""
+    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    held: list[int] = []
+    slow = asking.server(lambda call_id: held.append(call_id) or [])
+    quick = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(6)]
+    asking.ask(quick[0])
+    asking.driver.start(call(slow, Ping(), Pong))
+    slow_peer = asking.driver._peers[slow.address]
+
+    for peer in quick[1:]:
+        asking.ask(peer)
+
+    assert asking.driver._peers.get(slow.address) is slow_peer

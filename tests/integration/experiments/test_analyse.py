@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chord.spool import Spool
-from chord.trace import EventTrace, LookupTrace
+from chord.trace import LookupTrace
 from experiments.analyse import analyse
 from experiments.analysis.summary import Summary
 from experiments.spark.session import Starting
-from experiments.traces.run import RunInfo, SubscriberInfo
+from experiments.traces import examples
+from experiments.traces.run import SubscriberInfo
 from pubsub.trace import DeliveryTrace, PublicationTrace
 
 START_US = 1_700_000_000_000_000
@@ -60,18 +62,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
         "late": SubscriberInfo(topics=["a"]),
         "deaf": SubscriberInfo(topics=["c"], from_start=True),
     }
-    RunInfo(
-        run="small",
-        source="live",
-        cluster="c",
-        ring_size=8,
-        successors=6,
-        bits=64,
-        commit="abc",
-        started_us=START_US,
-        kill_us=KILL_US,
-        subscribers=asked,
-    ).save(written.path)
+    info = replace(examples.RUN, run="small", source="live", ring_size=8, successors=6, started_us=START_US)
+    replace(info, kill_us=KILL_US, subscribers=asked).save(written.path)
     spool = Spool(written.path / "traces", "all")
     for topic, publisher, count in (("a", "p", 400), ("a", "q", 50), ("b", "p", 40_000), ("c", "q", 7)):
         written.sent[topic, publisher] = count
@@ -91,9 +83,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
             for _ in range(1 + (chance.random() < 0.03)):
                 published = START_US + sequence * 100
                 written.deliveries.append(
-                    DeliveryTrace(
+                    replace(
+                        examples.DELIVERY,
                         topic=topic,
-                        mode="direct",
                         publisher=publisher,
                         subscriber=subscriber,
                         sequence=sequence,
@@ -104,29 +96,24 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
     for number in range(600):
         ok = chance.random() < 0.95
         written.lookups.append(
-            LookupTrace(
+            replace(
+                examples.LOOKUP,
                 trace_id=number,
-                cluster="c",
                 mode=chance.choice(["iterative", "recursive"]),
-                origin="o",
-                name="n",
-                key=chance.getrandbits(64),
                 owner=7 if ok else None,
-                owner_address="a:1",
                 outcome="ok" if ok else chance.choice(["PeerUnreachable", "LookupFailed"]),
                 hops=chance.choice([0, 1, 1, 1, 2]),
                 timeouts=0 if ok else 2,
                 start_us=START_US + number * 6_000,
                 duration_us=int(chance.lognormvariate(7, 0.5)),
                 owner_us=int(chance.lognormvariate(5, 0.5)),
-                hop_list=[],
             )
         )
     for row in written.deliveries + written.lookups:
         spool.append(row)
     for node in range(8):
-        spool.append(EventTrace(kind="join", node=node, address="a:1", at_us=START_US + node * 1_000_000))
-    spool.append(EventTrace(kind="crash", node=3, address="a:1", at_us=KILL_US))
+        spool.append(replace(examples.EVENT, node=node, at_us=START_US + node * 1_000_000))
+    spool.append(replace(examples.EVENT, kind="crash", at_us=KILL_US))
     spool.close()
     return written
 
@@ -236,39 +223,12 @@ def test_files_are_written_beside_the_run(run: Written, summary: Summary) -> Non
 def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Starting) -> None:
     """Only lookups, two run.json, simulated, one spool cut short: partial runs are runs too."""
     for size in (4, 16):
-        info = RunInfo(
-            run=f"n{size}",
-            source="sim",
-            cluster="c",
-            ring_size=size,
-            successors=2,
-            bits=64,
-            seed=1,
-            commit="abc",
-            started_us=0,
+        replace(examples.RUN, run=f"n{size}", source="sim", ring_size=size, successors=2, seed=1).save(
+            tmp_path / f"n{size}"
         )
-        info.save(tmp_path / f"n{size}")
         spool = Spool(tmp_path / f"n{size}" / "traces", "sim")
         for number in range(20):
-            spool.append(
-                LookupTrace(
-                    trace_id=number,
-                    cluster="c",
-                    mode="iterative",
-                    origin="o",
-                    name="",
-                    key=1,
-                    owner=1,
-                    owner_address="",
-                    outcome="ok",
-                    hops=number % 3,
-                    timeouts=0,
-                    start_us=number,
-                    duration_us=100,
-                    owner_us=50,
-                    hop_list=[],
-                )
-            )
+            spool.append(replace(examples.LOOKUP, hops=number % 3, start_us=number))
         spool.close()
         with next((tmp_path / f"n{size}" / "traces").iterdir()).open("ab") as file:
             file.write(b"\xdc\x00\x10\xa6lookup\x01")

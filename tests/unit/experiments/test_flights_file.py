@@ -25,14 +25,6 @@ def test_departures_are_all_of_2013_in_scheduled_order() -> None:
     assert all(len(fields) == 19 and fields[12].decode() == row.origin for fields, row in zip(split, rows, strict=True))
 
 
-def test_columns_name_every_field() -> None:
-    """The first line of the file names the columns of each row."""
-    names = flights.columns()
-
-    assert len(names) == 19
-    assert names[flights.ORIGIN_COLUMN] == "origin"
-
-
 def test_origin_file_states_the_checksum_that_is_checked() -> None:
     """What ORIGIN.txt says and what the loader checks are the same."""
     text = (flights.default_path().parent / "ORIGIN.txt").read_text()

@@ -11,48 +11,29 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chord.spool import Spool
-from chord.trace import EventTrace, HopTrace, LookupTrace
+from chord.trace import HopTrace
+from experiments.traces import examples
 from experiments.traces.parquet import ingest
-from experiments.traces.run import BadRun, RunInfo
+from experiments.traces.run import BadRun
 from experiments.traces.schema import DELIVERY, TABLES
 from experiments.traces.spools import Damage, read_spool
-from pubsub.trace import DeliveryTrace, PublicationTrace
+from pubsub.trace import DeliveryTrace
 
 
-def delivery(sequence: int, **changes: object) -> DeliveryTrace:
-    row = DeliveryTrace(
-        topic="t",
-        mode="direct",
-        publisher="p",
-        subscriber="s",
-        sequence=sequence,
-        published_us=10,
-        received_us=15,
-    )
-    return msgspec.structs.replace(row, **changes)
+def delivery(sequence: int) -> DeliveryTrace:
+    return replace(examples.DELIVERY, sequence=sequence)
 
 
-def lookup(**changes: object) -> LookupTrace:
-    row = LookupTrace(
-        trace_id=2**64 - 1,
-        cluster="c",
-        mode="iterative",
-        origin="o",
-        name="n",
-        key=1,
-        owner=None,
-        owner_address="",
-        outcome="LookupFailed",
-        hops=1,
-        timeouts=1,
-        start_us=5,
-        duration_us=7,
-        owner_us=0,
-        hop_list=[HopTrace(node=255, address="a:1", rtt_us=3, timed_out=True)],
-    )
-    return msgspec.structs.replace(row, **changes)
+FAILED = replace(
+    examples.LOOKUP,
+    trace_id=2**64 - 1,
+    owner=None,
+    outcome="LookupFailed",
+    hop_list=[HopTrace(node=255, address="a:1", rtt_us=3, timed_out=True)],
+)
 
 
 def encoded(*rows: msgspec.Struct) -> bytes:
@@ -62,10 +43,7 @@ def encoded(*rows: msgspec.Struct) -> bytes:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run directory with run.json and an empty traces folder."""
-    info = RunInfo(
-        run="r", source="sim", cluster="c", ring_size=4, successors=3, bits=64, seed=9, commit="abc", started_us=1
-    )
-    info.save(tmp_path)
+    replace(examples.RUN, run="r", source="sim", seed=9).save(tmp_path)
     (tmp_path / "traces").mkdir()
     return tmp_path
 
@@ -78,19 +56,14 @@ def table(run: Path, name: str) -> list[dict[str, object]]:
 def test_ingest_writes_every_table_with_the_columns_of_the_run(run: Path) -> None:
     """Rows of a spool reach their tables; identifiers are 16 hexadecimal digits; units are in the metadata."""
     spool = Spool(run / "traces", "host:1/x")
-    for row in (
-        lookup(),
-        delivery(1),
-        PublicationTrace(topic="t", publisher="p", first=1, last=1, at_us=1),
-        EventTrace(kind="join", node=2, address="a", at_us=3),
-    ):
+    for row in (FAILED, examples.DELIVERY, examples.PUBLICATION, examples.EVENT):
         spool.append(row)
     spool.close()
 
     result = ingest(run)
 
     assert result.rows == {"lookup": 1, "delivery": 1, "publication": 1, "event": 1}
-    assert not result.damage.any()
+    assert result.damage == Damage()
     (row,) = table(run, "lookup")
     assert (row["trace_id"], row["owner"], row["run"], row["seed"]) == ("f" * 16, None, "r", 9)
     hop = {"i": 0, "node": "00000000000000ff", "address": "a:1", "rtt_us": 3, "timed_out": True}
@@ -161,7 +134,7 @@ def test_rows_in_the_wrong_form_are_counted_and_left_out(run: Path) -> None:
 def test_no_damage_crashes_the_reader(tmp_path_factory: pytest.TempPathFactory, seed: int, damages: int) -> None:
     """Whatever bytes are overwritten, the reader ends, and rows it cannot read are accounted for."""
     chance = random.Random(seed)
-    data = bytearray(encoded(*(delivery(number) for number in range(40)), lookup(), lookup(owner=3)))
+    data = bytearray(encoded(*(delivery(number) for number in range(40)), FAILED, examples.LOOKUP))
     for _ in range(damages):
         at = chance.randrange(len(data))
         data[at : at + chance.randrange(20)] = chance.randbytes(chance.randrange(20))

@@ -1,4 +1,4 @@
-"""The traces of one client, which must not be in the way of its samples: when they cannot be written, they end."""
+"""The traces of one process, which must not be in the way of its work: when they cannot be written, they end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from chord.spool import Spool
 class Tracing:
     """Keeps rows in a spool for as long as that goes well. `on` says whether rows are kept (any more).
 
-    Without a directory nothing is kept. Raises LocalProtocolError when the first file cannot be made.
+    Without a directory nothing is kept. Raises LocalProtocolError when the first file cannot be made. `rest` is what
+    goes on when the traces end.
     """
 
-    def __init__(self, directory: Path | str | None, name: str) -> None:
+    def __init__(self, directory: Path | str | None, name: str, rest: str) -> None:
         self._name = name
+        self._rest = rest
         self._spool = Spool(directory, name) if directory is not None else None
 
     @property
@@ -52,4 +54,4 @@ class Tracing:
     def _end(self, spool: Spool, error: OSError) -> None:
         self._spool = None
         spool.abandon()
-        sys.stderr.write(f"warning: the traces of {self._name} end here: {error.strerror or error}; samples go on\n")
+        sys.stderr.write(f"warning: the traces of {self._name} end here: {error.strerror or error}; {self._rest}\n")
