@@ -107,24 +107,22 @@ class Node:
 
 
 class LocalRing:
-    """Ring nodes as processes of this machine, on free loopback ports."""
+    """Ring nodes as processes of this machine, on free loopback ports; `options` go to every `dht join` to come."""
 
     def __init__(self, trace: Path | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="ringcast-")
-        self._trace = trace
         self._count = 0
+        self.options: list[str] = [] if trace is None else ["--trace", str(trace)]
         self.nodes: list[Node] = []
 
-    def launch(self, bootstrap: list[str]) -> Node:
-        """Start one node without waiting for it."""
+    def launch(self, bootstrap: list[str], port: int = 0) -> Node:
+        """Start one node without waiting for it; port 0 is any that is free."""
         folder = Path(self._folder.name)
         output, errors = folder / f"{self._count}.out", folder / f"{self._count}.err"
         self._count += 1
-        arguments = ["chord.cli", "join"]
+        arguments = ["chord.cli", "join", "--port", str(port), *self.options]
         for address in bootstrap:
             arguments += ["--bootstrap", address]
-        if self._trace is not None:
-            arguments += ["--trace", str(self._trace)]
         with output.open("wb") as out, errors.open("wb") as err:
             process = start(arguments, out.fileno(), err.fileno())
         node = Node(process, output, errors)

@@ -360,8 +360,7 @@ def test_a_node_waits_for_a_bootstrap_that_comes_later(ring):
     started = time.monotonic()
     eventually(lambda: time.monotonic() - started > 1.0 or early.process.poll() is not None)
 
-    ring._next_port = port
-    first = ring.launch([])
+    first = ring.launch([], port)
     ring.wait_ready([first, early])
 
     assert early.output.read_text().endswith("members=2\n")
@@ -369,7 +368,7 @@ def test_a_node_waits_for_a_bootstrap_that_comes_later(ring):
 
 def test_ipv6_works(ring: LocalRing):
     """Nodes on ::1 advertise addresses in brackets and find one another."""
-    ring._options = ["--host", "::1"]
+    ring.options = ["--host", "::1"]
     ring.grow(2)
 
     assert all(address.startswith("[::1]:") for address in ring.addresses())
@@ -378,7 +377,7 @@ def test_ipv6_works(ring: LocalRing):
 
 def test_a_host_name_works(ring: LocalRing):
     """A node may advertise a name, which is what its identifier is made from."""
-    ring._options = ["--advertise", "localhost"]
+    ring.options = ["--advertise", "localhost"]
     ring.grow(2)
 
     assert all(address.startswith("localhost:") for address in ring.addresses())
@@ -391,16 +390,15 @@ def test_a_node_that_its_own_bootstrap_names_starts_alone(ring: LocalRing):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-    ring._next_port = port
 
-    ring.wait_ready([ring.launch([f"127.0.0.1:{port}"])])
+    ring.wait_ready([ring.launch([f"127.0.0.1:{port}"], port)])
 
     assert ring.nodes[0].output.read_text().endswith("members=1\n")
 
 
 def test_traces_are_left_behind(ring: LocalRing, tmp_path):
     """--trace leaves a spool of events per node, and one of lookups per asker, closed when they end."""
-    ring._trace = tmp_path
+    ring.options = ["--trace", str(tmp_path)]
     ring.grow(1)
     assert dht("lookup", "a", "--trace", str(tmp_path), via=ring.addresses()[0]).code == 0
     node = ring.nodes[0]

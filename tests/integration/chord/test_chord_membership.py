@@ -91,8 +91,7 @@ def test_a_killed_node_comes_back_at_once_under_its_address(ring):
     others = [each for each in ring.addresses() if each != address]
 
     ring.kill(ring.nodes[2])
-    ring._next_port = int(address.rpartition(":")[2])
-    again = ring.launch(others)
+    again = ring.launch(others, int(address.rpartition(":")[2]))
     ring.wait_ready([again])
 
     assert (again.address, again.identifier) == (address, member_id(address))
@@ -134,7 +133,7 @@ def test_a_signal_ends_a_node(ring, number):
 
 def test_virtual_nodes_share_the_ring_of_their_processes(ring):
     """Three processes of 8 virtual nodes each are one ring of 24; one is killed, and 16 remain, with right owners."""
-    ring._options = ["--vnodes", "8"]
+    ring.options = ["--vnodes", "8"]
     ring.grow(3)
 
     all_agree(ring, vnodes=8)

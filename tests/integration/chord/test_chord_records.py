@@ -123,7 +123,7 @@ def test_a_leaving_node_hands_its_records_over(ring):
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_neighbours_that_leave_together_keep_their_records(ring, replicas):
     """Three adjacent nodes of six get SIGTERM at once; their records are with the others, even without replicas."""
-    ring._options = ["--replicas", str(replicas)]
+    ring.options = ["--replicas", str(replicas)]
     ring.grow(6)
     all_agree(ring)
     with RingClient(ring.addresses(), patience_s=20.0) as client:
@@ -143,9 +143,9 @@ def test_neighbours_that_leave_together_keep_their_records(ring, replicas):
 
 def test_a_process_of_many_virtual_nodes_hands_everything_over(ring):
     """A process most of whose neighbours are its own virtual nodes leaves: its only copies go to the other process."""
-    ring._options = ["--replicas", "1", "--vnodes", "24"]
+    ring.options = ["--replicas", "1", "--vnodes", "24"]
     ring.grow(1)
-    ring._options = ["--replicas", "1"]
+    ring.options = ["--replicas", "1"]
     ring.grow(1)
     with RingClient(ring.addresses(), patience_s=20.0) as client:
         for name in NAMES:
@@ -220,8 +220,7 @@ def test_records_follow_when_a_killed_owner_returns(ring):
     node = owner_and_next(ring, NAMES[0])[0]
 
     ring.kill(node)
-    ring._next_port = int(node.address.rpartition(":")[2])
-    again = ring.launch(ring.addresses())
+    again = ring.launch(ring.addresses(), int(node.address.rpartition(":")[2]))
     ring.wait_ready([again])
 
     assert again.identifier == member_id(node.address)
