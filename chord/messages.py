@@ -26,6 +26,7 @@ from chord.limits import (
 
 Identifier = Annotated[int, Meta(ge=0)]  # MessagePack itself ends at 2**64 - 1
 Count = Annotated[int, Meta(ge=0, le=2**53)]
+Incarnation = Annotated[int, Meta(ge=1, le=2**53)]
 Lease = Annotated[float, Meta(ge=0, le=MAX_LEASE_S)]
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
 Address = Annotated[str, Meta(max_length=MAX_ADDRESS)]
@@ -33,11 +34,15 @@ EntryId = Annotated[str, Meta(min_length=1, max_length=MAX_ENTRY_ID)]
 
 
 class Pointer(Struct, array_like=True, frozen=True):
-    """What one member knows of another: identifier, address (host:port), and the incarnation it had."""
+    """What one member knows of another: identifier, address (host:port), and the incarnation it had.
+
+    None that travels has incarnation 0, which is answered by whichever member its process has: as a neighbour it could
+    never be found dead.
+    """
 
     id: Identifier
     address: Address
-    incarnation: Count
+    incarnation: Incarnation
 
     def __str__(self) -> str:
         return f"{self.id:016x} at {self.address}"

@@ -284,6 +284,7 @@ LIES = {
     "closer": lambda node: Notify(Pointer(node.identifier - 1, NOBODY, 5)),
     "same identifier": lambda node: Notify(Pointer(node.identifier, NOBODY, 5)),
     "other incarnation": lambda node: Notify(Pointer(node.identifier, node.address, 5)),
+    "no incarnation": lambda node: Notify(Pointer(node.identifier - 1, node.address, 0)),
     "no address": lambda node: Notify(Pointer(node.identifier - 1, "no address", 5)),
     "leave": lambda node: Leave(Pointer(node.identifier, node.address, 5)),
     "meet": lambda _node: Meet(Pointer(1, NOBODY, 5)),

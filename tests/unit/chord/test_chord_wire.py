@@ -9,7 +9,24 @@ import pytest
 from chord import errors, wire
 from chord.errors import RemoteProtocolError, RingcastError
 from chord.limits import MAX_ENTRY_ID, MAX_ERROR_KIND, MAX_ERROR_TEXT, MAX_LIST, MAX_VALUE_BYTES
-from chord.messages import Copy, Entry, Get, Hop, Ping, Pointer, Pong, Put, Reply, Request
+from chord.messages import (
+    Copy,
+    Entry,
+    Failure,
+    Get,
+    Hop,
+    Leave,
+    Meet,
+    Neighbours,
+    Notify,
+    Owned,
+    Ping,
+    Pointer,
+    Pong,
+    Put,
+    Reply,
+    Request,
+)
 
 PEER = Pointer(7, "peer:1", 3)
 
@@ -142,6 +159,28 @@ def test_what_exceeds_a_limit_is_unreadable(body):
     """Every size that a peer can choose is checked where it is decoded."""
     with pytest.raises(RemoteProtocolError, match="unreadable request of"):
         wire.decode_request(request(body))
+
+
+ANYBODY = Pointer(7, "peer:1", 0)
+BEYOND = Pointer(7, "peer:1", 2**53 + 1)
+
+
+@pytest.mark.parametrize("wrong", [ANYBODY, BEYOND, Pointer(7, "peer:1", -1)], ids=lambda wrong: str(wrong.incarnation))
+def test_a_pointer_to_no_incarnation_is_unreadable(wrong):
+    """Wherever a member is named: as a neighbour, whoever runs at its address would answer for it for ever."""
+    for body in (Notify(wrong), Leave(wrong), Meet(wrong)):
+        with pytest.raises(RemoteProtocolError, match="unreadable request of"):
+            wire.decode_request(request(body))
+    for answer in (
+        Neighbours(wrong, None, (), True),
+        Neighbours(PEER, wrong, (), True),
+        Neighbours(PEER, None, (PEER, wrong), True),
+        Hop(PEER, True, (wrong,)),
+        Owned(wrong),
+        Failure("NotOwner", "", wrong),
+    ):
+        with pytest.raises(RemoteProtocolError, match="unreadable reply of"):
+            wire.decode_reply(wire.encode(Reply(1, 5, answer)))
 
 
 def test_a_list_has_a_limit():
