@@ -46,6 +46,9 @@ MAX_LEASE_S = 30 * 86_400.0
 MAX_VERSION = 2**53
 """Of one entry; every language can read it."""
 
+MAX_VERSION_STEP = 2**32
+"""How far a put may go beyond the version held, so that no single one uses up the versions of an entry."""
+
 MAX_ENTRIES_PER_RECORD = 20_000
 """Entries of one record, dead ones included."""
 

@@ -16,6 +16,7 @@ from chord.limits import (
     MAX_PAGE_BYTES,
     MAX_RECORDS,
     MAX_VERSION,
+    MAX_VERSION_STEP,
 )
 from chord.messages import Entry, Page, Put
 
@@ -55,6 +56,30 @@ def _newer(held: _Held, offered: _Held) -> _Held:
     return replace(held, expires_at=min(held.expires_at, offered.expires_at), guard_until=guard)
 
 
+def _version(put: Put, held: _Held | None) -> int:
+    """The version that a put is stored as. Raises StaleVersion, TooLarge."""
+    current = held.version if held else 0
+    if put.deleted and current == MAX_VERSION and put.version in (0, MAX_VERSION):
+        return MAX_VERSION
+    version = put.version or current + 1
+    refused = f"put of {put.entry!r} under {put.name!r} refused"
+    if version > MAX_VERSION:
+        raise TooLarge(f"{refused}: {current} is the last version there is")
+    if version - current > MAX_VERSION_STEP:
+        raise TooLarge(
+            f"{refused}: version {version} was offered and {current} is held, from which it may grow by "
+            f"{MAX_VERSION_STEP} at a time; version 0 counts on"
+        )
+    if version < current or (version == current and not _is_again(put, held)):
+        raise StaleVersion(f"{refused}: version {version} is not newer than {current}")
+    return version
+
+
+def _is_again(put: Put, held: _Held | None) -> bool:
+    """Whether a put is what is held already, sent once more."""
+    return held is not None and (held.value, held.deleted, held.notify) == (put.value, put.deleted, put.notify)
+
+
 class RecordStore:
     """Records by name, each a table of entries by id.
 
@@ -74,23 +99,17 @@ class RecordStore:
         """Apply a put or a deletion as the key's owner.
 
         Returns the entry as it is held then, and whether readers see a difference. Raises StaleVersion when
-        `put.version` is not newer than what is held, TooLarge when a limit is met.
+        `put.version` is not newer than what is held, TooLarge when a limit is met. What has the last version there is
+        can still be deleted: a deletion wins over what else has its version.
         """
         held = self._records.get(put.name, {}).get(put.entry)
-        current = held.version if held else 0
-        version = put.version or current + 1
-        if version > MAX_VERSION:
-            raise TooLarge(f"put of {put.entry!r} under {put.name!r} refused: {current} is the last version there is")
-        if version < current or (version == current and not self._is_again(held, put)):
-            raise StaleVersion(
-                f"put of {put.entry!r} under {put.name!r} refused: version {version} is not newer than {current}"
-            )
+        version = _version(put, held)
         if put.deleted and (held is None or not held.live(now)) and put.version == 0:
             return self._travelling(put.name, put.entry, held, now), False
         expires = now + put.lease_s
         guard = max(expires, held.guard_until if held else expires)
         new = _Held(version, put.value, expires, guard, put.notify, put.deleted)
-        if version == current and held is not None:
+        if held is not None and version == held.version:
             new = _newer(held, new)
         self._keep(put.name, put.entry, new)
         return self._travelling(put.name, put.entry, new, now), _differ(held, new, now)
@@ -180,10 +199,6 @@ class RecordStore:
                 del self._records[name]
                 del self._keys[name]
         return lapsed
-
-    def _is_again(self, held: _Held | None, put: Put) -> bool:
-        """Whether a put is what is held already, sent once more."""
-        return held is not None and (held.value, held.deleted, held.notify) == (put.value, put.deleted, put.notify)
 
     def _keep(self, name: str, entry: str, held: _Held) -> None:
         record = self._records.get(name)

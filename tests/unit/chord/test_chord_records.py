@@ -13,6 +13,7 @@ from chord.limits import (
     MAX_PAGE_BYTES,
     MAX_VALUE_BYTES,
     MAX_VERSION,
+    MAX_VERSION_STEP,
 )
 from chord.messages import Entry, Put
 from chord.records import RecordStore
@@ -60,11 +61,42 @@ def test_an_explicit_version_must_be_newer(store):
 
 def test_there_is_a_last_version(store):
     """Counting beyond it is refused, as no peer could read it."""
-    put(store, version=MAX_VERSION)
+    store.merge(Entry("k1", "e", MAX_VERSION, b"v", 60.0), NOW)
 
     with pytest.raises(TooLarge, match=f"{MAX_VERSION} is the last version there is"):
         put(store)
     assert seen(store) == [("e", MAX_VERSION, b"v")]
+
+
+@pytest.mark.parametrize("version", [0, MAX_VERSION])
+def test_what_has_the_last_version_can_be_deleted(store, version):
+    """The deletion wins over it, here and in every copy, until nobody can hold it any more."""
+    last = Entry("k1", "e", MAX_VERSION, b"v", 60.0)
+    store.merge(last, NOW)
+
+    deleted, changed = put(store, b"", version=version, deleted=True, lease_s=0.0)
+
+    assert (deleted.version, deleted.deleted, changed) == (MAX_VERSION, True, True)
+    assert not store.merge(last, NOW)
+    assert seen(store) == []
+    store.expire(NOW + 60.0)
+    assert put(store, now=NOW + 60.0)[0].version == 1
+
+
+@pytest.mark.parametrize("held", [0, 5, MAX_VERSION_STEP])
+def test_a_version_far_beyond_the_one_held_is_refused(store, held):
+    """One put cannot use up the versions of an entry; the error says what is held and what was offered."""
+    if held:
+        store.merge(Entry("k1", "e", held, b"v", 60.0), NOW)
+    before = seen(store)
+
+    for offered in (held + MAX_VERSION_STEP + 1, MAX_VERSION):
+        for deleted in (False, True):
+            with pytest.raises(TooLarge, match=f"version {offered} was offered and {held} is held") as raised:
+                put(store, b"w", version=offered, deleted=deleted)
+            assert raised.value.definite
+    assert seen(store) == before
+    assert put(store, b"w", version=held + MAX_VERSION_STEP)[1]
 
 
 def test_a_put_again_does_not_extend_its_lease(store):
