@@ -1,5 +1,10 @@
 """`python -m experiments`."""
 
-from experiments.cli import main
+import sys
+
+try:
+    from experiments.cli import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 main()

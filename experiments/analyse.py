@@ -6,18 +6,19 @@ Java starts while the spools are read; nothing but counts comes back from it to 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from experiments.analysis.queries import Progress, count, silent
 from experiments.analysis.summarise import summarise
 from experiments.analysis.summary import Summary
 from experiments.report import files
-from experiments.spark.session import Starting
+from experiments.spark.session import Session
 from experiments.traces.parquet import PARQUET, ingest
 from experiments.traces.run import parts
 
 
-def analyse(run: Path, master: str, out: Path, progress: Progress = silent, session: Starting | None = None) -> Summary:
+def analyse(run: Path, master: str, out: Path, progress: Progress = silent, session: Session | None = None) -> Summary:
     """Analyse a run and write summary.json, CSV tables and figures into `out`.
 
     A session that the caller started is used and left running. Raises BadRun, NoJava or SparkFailed.
@@ -26,18 +27,14 @@ def analyse(run: Path, master: str, out: Path, progress: Progress = silent, sess
 
     found = parts(run)
     out.mkdir(parents=True, exist_ok=True)
-    own = None if session else Starting(master)
     started = time.monotonic()
-    try:
+    with nullcontext(session) if session else Session(master) as spark:
         ingested = ingest(run, lambda done, total: progress("reading traces", done, total))
         read = time.monotonic()
         progress("starting Spark", 0, 1)
-        spark = (session or own or Starting(master)).get()
+        running = spark.get()
         ready = time.monotonic()
-        counts = count(spark, run / PARQUET, found, progress)
-    finally:
-        if own:
-            own.stop()
+        counts = count(running, run / PARQUET, found, progress)
     counted = time.monotonic()
     summary = summarise(found, ingested, counts)
     summary.files = files.write(summary, out)

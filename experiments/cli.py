@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from chord.cli import FAILED, run
+from experiments.interrupts import INTERRUPTED, unwind_on_signals
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -124,8 +125,13 @@ def flights(
 
 
 def main() -> None:
-    """Run the command line: an error is one line and an exit code, Ctrl-C is 130."""
+    """Run the command line: an error is one line and an exit code, Ctrl-C is 130, SIGTERM is 143."""
+    unwind_on_signals()
     try:
         run(app)
+    except SystemExit as end:
+        if end.code in INTERRUPTED:
+            print("interrupted; what was started has ended", file=sys.stderr)
+        raise
     except ModuleNotFoundError as error:
         sys.exit(f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench]'` brings it")

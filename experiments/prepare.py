@@ -12,7 +12,8 @@ from chord.spool import Spool
 from experiments.analysis.queries import count
 from experiments.spark import class_archive
 from experiments.spark.java import choose
-from experiments.spark.session import SparkFailed, start, stop
+from experiments.spark.java_process import SparkFailed
+from experiments.spark.session import Session
 from experiments.traces import examples
 from experiments.traces.parquet import PARQUET, ingest
 from experiments.traces.run import parts
@@ -29,11 +30,9 @@ def prepare() -> Path:
         run = Path(directory)
         _write_run(run)
         ingest(run)
-        spark = start(java_options=class_archive.option_to_make(fresh))
-        try:
-            count(spark, run / PARQUET, parts(run))
-        finally:
-            stop(spark, WRITE_TIMEOUT_S)
+        with Session(java_options=class_archive.option_to_make(fresh)) as session:
+            count(session.get(), run / PARQUET, parts(run))
+            session.stop(WRITE_TIMEOUT_S)
     if not fresh.exists():
         raise SparkFailed(f"Java wrote no class archive to {archive.parent}; analyses work without one")
     return fresh.replace(archive)

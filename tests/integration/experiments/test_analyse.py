@@ -6,13 +6,10 @@ import json
 import math
 import os
 import random
-import signal
 import subprocess
 import sys
-import threading
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,7 @@ from chord.spool import Spool
 from chord.trace import LookupTrace
 from experiments.analyse import analyse
 from experiments.analysis.summary import Summary
-from experiments.spark.session import Starting
+from experiments.spark.session import Session
 from experiments.traces import examples
 from experiments.traces.run import SubscriberInfo
 from pubsub.trace import DeliveryTrace, PublicationTrace
@@ -45,11 +42,10 @@ class Written:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Starting]:
+def spark() -> Iterator[Session]:
     """One session for every test."""
-    starting = Starting("local[2]")
-    yield starting
-    starting.stop()
+    with Session("local[2]") as session:
+        yield session
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +115,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.fixture(scope="session")
-def summary(run: Written, spark: Starting) -> Summary:
+def summary(run: Written, spark: Session) -> Summary:
     """The analysis of that run."""
     return analyse(run.path, "local[2]", run.path / "analysis", session=spark)
 
@@ -220,7 +216,7 @@ def test_files_are_written_beside_the_run(run: Written, summary: Summary) -> Non
     assert all((out / name).stat().st_size for name in content["files"])
 
 
-def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Starting) -> None:
+def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Session) -> None:
     """Only lookups, two run.json, simulated, one spool cut short: partial runs are runs too."""
     for size in (4, 16):
         replace(examples.RUN, run=f"n{size}", source="sim", ring_size=size, successors=2, seed=1).save(
@@ -295,53 +291,3 @@ def test_command_line_says_when_spark_cannot_start(run: Written, tmp_path: Path)
 
     assert done.returncode == 1
     assert "Spark did not start" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_interrupt_ends_the_command_and_its_java(run: Written, tmp_path: Path) -> None:
-    """Ctrl-C while Spark works: exit code 130, no traceback, and the Java process goes."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "experiments", "analyse", str(run.path), "--out", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    until(lambda: bool(java_below(process.pid)) or process.poll() is not None)
-    java = java_below(process.pid)
-    assert java
-
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=DEADLINE_S)
-
-    assert (process.returncode, stdout) == (130, "")
-    assert "Traceback" not in stderr
-    until(lambda: not any(alive(each) for each in java))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition of another process, at most 60 s."""
-    deadline = time.monotonic() + DEADLINE_S
-    between = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in 60 s"
-        between.wait(0.02)
-
-
-def java_below(parent: int) -> list[int]:
-    """The Java processes that descend from `parent`."""
-    found = []
-    for child in Path(f"/proc/{parent}/task").glob("*/children"):
-        for each in map(int, child.read_text().split()):
-            try:
-                name = Path(f"/proc/{each}/comm").read_text().strip()
-            except FileNotFoundError:
-                continue
-            found += [each] if name == "java" else java_below(each)
-    return found
-
-
-def alive(process: int) -> bool:
-    """Whether a process exists and is not a zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except FileNotFoundError:
-        return False

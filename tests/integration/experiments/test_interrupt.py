@@ -1,0 +1,118 @@
+"""An interrupted command ends everything that it started, whatever that was doing, and says so in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from chord.spool import Spool
+from experiments.traces import examples
+from tests.waiting import eventually
+
+DEADLINE_S = 60.0
+SAID = "interrupted; what was started has ended\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with rows enough for Spark to be counting for a while."""
+    replace(examples.RUN, run="r").save(tmp_path / "run")
+    spool = Spool(tmp_path / "run" / "traces", "all")
+    for sequence in range(1, 20_001):
+        spool.append(replace(examples.DELIVERY, sequence=sequence))
+    spool.close()
+    return tmp_path / "run"
+
+
+def starts_java(java: list[int], _scratch: Path | None) -> bool:
+    """Spark's script asks a first Java how to start the second one."""
+    return bool(java)
+
+
+def java_answers(_java: list[int], scratch: Path | None) -> bool:
+    """Java has told where it listens; the session is being made."""
+    return scratch is not None and (scratch / "gateway").exists()
+
+
+def spark_works(_java: list[int], scratch: Path | None) -> bool:
+    """Spark has made its folders: the first query, which warms it, is under way."""
+    return scratch is not None and any(scratch.glob("blockmgr-*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [starts_java, java_answers, spark_works])
+def test_analyse_takes_java_with_it_when_it_is_interrupted(
+    run: Path, tmp_path: Path, moment: Callable[[list[int], Path | None], bool], number: signal.Signals
+) -> None:
+    """Exit code 130 or 143, one line, no process that outlives the command, no temporary file."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = start(["analyse", str(run)], temporary)
+    eventually(lambda: moment(java_below(process.pid), scratch(temporary)), DEADLINE_S, moment.__name__)
+    below = descendants(process.pid)
+    assert below
+
+    process.send_signal(number)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+
+    assert (process.returncode, stdout, stderr) == (128 + number, "", SAID)
+    assert [each for each in below if alive(each)] == []
+    assert list(temporary.iterdir()) == []
+
+
+def start(arguments: list[str], temporary: Path) -> subprocess.Popen[str]:
+    """`python -m experiments`, with a folder of its own for temporary files."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "experiments", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+
+
+def scratch(temporary: Path) -> Path | None:
+    """Where the Spark session keeps its files."""
+    return next(temporary.glob("ringcast-spark-*"), None)
+
+
+def descendants(parent: int) -> list[int]:
+    """Every process below `parent`."""
+    found = []
+    for child in Path(f"/proc/{parent}/task").glob("*/children"):
+        try:
+            children = list(map(int, child.read_text().split()))
+        except OSError:  # the thread has ended
+            continue
+        for each in children:
+            found += [each, *descendants(each)]
+    return found
+
+
+def java_below(parent: int) -> list[int]:
+    """The Java processes below `parent` that run Spark's classes."""
+    return [each for each in descendants(parent) if b"org.apache.spark" in command_line(each)]
+
+
+def command_line(process: int) -> bytes:
+    """The arguments of a process; nothing if it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def alive(process: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
