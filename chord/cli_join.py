@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -57,6 +58,6 @@ def join(
         processes = len({view.member.address for view in members})
         print(f"ready {node.address} id={hexadecimal(node.host.members[0].me.id)} members={processes}", flush=True)
 
-    node.run(ready)
+    node.run(ready, lambda text: print(text, file=sys.stderr, flush=True))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # once more would end the interpreter in its last steps with an error

@@ -20,13 +20,14 @@ R = TypeVar("R")
 class Call(msgspec.Struct):
     """Send a request and resume with the body of its reply, or with an exception.
 
-    `timeout_s` None lets the kernel choose from the round trips measured to that address; `attempt` doubles it.
+    The time-out comes from the round trips measured to that address; each further `attempt` doubles it. `outward`: by
+    way of the network, even when the address is this process's own.
     """
 
     to: Pointer
     request: RequestBody
-    timeout_s: float | None = None
     attempt: int = 0
+    outward: bool = False
 
 
 class Cast(msgspec.Struct):
@@ -66,7 +67,7 @@ def call(to: Pointer, request: RequestBody, expected: type[R], attempts: int = 1
     """
     for attempt in range(attempts):
         try:
-            reply = yield Call(to, request, None, attempt)
+            reply = yield Call(to, request, attempt)
         except PeerUnreachable:
             if attempt + 1 == attempts:
                 raise

@@ -46,6 +46,10 @@ class Isolated(RingcastError):
     """A member has no live successor left and does not know that it is alone."""
 
 
+class AddressTaken(RingcastError):
+    """A living process answers at the address that this one wants to be reached at."""
+
+
 class WrongCluster(RingcastError):
     """The peer belongs to another cluster; nothing was done, nor will be."""
 

@@ -6,18 +6,28 @@ import random
 from collections import OrderedDict
 
 from chord import maintenance, replication
-from chord.effects import Operation, call, cast, sleep, spawn
-from chord.errors import LocalProtocolError, LookupFailed, NotMember, PeerUnreachable, RingcastError, WrongCluster
+from chord.effects import Call, Operation, call, cast, sleep, spawn
+from chord.errors import (
+    AddressTaken,
+    LocalProtocolError,
+    LookupFailed,
+    NotMember,
+    PeerUnreachable,
+    RingcastError,
+    WrongCluster,
+)
 from chord.kernel import Kernel
 from chord.lookup import Walk, find_owner
 from chord.member import Member
-from chord.messages import Get, GetNeighbours, Meet, Neighbours, NextHop, Pointer, Put, ReplyBody, Request
+from chord.messages import Get, GetNeighbours, Meet, Neighbours, NextHop, Ping, Pointer, Put, ReplyBody, Request
 from chord.settings import Settings
 
 LOST_KEPT = 256
 LOST_FOR_S = 600.0
 JOIN_PAUSE_S = 0.1
-EXPIRE_S = 1.0
+TAKEN_FOR_S = 5.0
+"""How long somebody else may answer at the address of a process that starts: it may be the one that it replaces."""
+
 WALK_AT_MOST = 100_000
 
 
@@ -99,6 +109,28 @@ class Host:
             if self.kernel.now > deadline:
                 raise LookupFailed(f"{self.kernel.address} joined, but no predecessor adopted it in {patience_s:.0f} s")
             yield from sleep(JOIN_PAUSE_S / 5)
+
+    def require_address(self) -> Operation[None]:
+        """Ask for this process at its own address, by way of the network. Raises AddressTaken if another one answers.
+
+        One that cannot reach itself there may still be reached by others.
+        """
+        me = self.members[0].me
+        deadline = self.kernel.now + TAKEN_FOR_S
+        while True:
+            try:
+                yield Call(me, Ping(), outward=True)
+            except PeerUnreachable:
+                return
+            except RingcastError as error:
+                if self.kernel.now > deadline:
+                    raise AddressTaken(
+                        f"{me.address} is taken by a living node, which answers there: {error}; stop it, or advertise "
+                        "another address"
+                    ) from None
+            else:
+                return
+            yield from sleep(JOIN_PAUSE_S)
 
     def _bring_in(self, member: Member, contacts: list[Pointer], deadline: float) -> Operation[None]:
         while True:

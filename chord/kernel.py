@@ -278,12 +278,14 @@ class Kernel:
         to = effect.to
         address = to.address
         peer = self.round_trips.peer(address)
-        timeout_s = effect.timeout_s
-        if timeout_s is None:
-            timeout_s = peer.timeout_s(effect.attempt)
+        timeout_s = peer.timeout_s(effect.attempt)
         self._calls[call] = _Waiting(running, address, peer, effect.request.reply, self.now, timeout_s)
         self._at(self.now + timeout_s, call)
-        self._send(address, self._request(to, call, effect.request))
+        request = self._request(to, call, effect.request)
+        if effect.outward:
+            self._outputs.append(Send(address, request))
+        else:
+            self._send(address, request)
 
     def _cast(self, effect: Cast) -> None:
         to = effect.to

@@ -76,7 +76,10 @@ def join(member: Member, via: list[Pointer]) -> Operation[None]:
             return
         else:
             pointer = _towards(member, answer, successor)
-    raise LookupFailed(f"{member.me} found no place in the ring within {JOIN_WALK} members of {hop.member}")
+    raise LookupFailed(
+        f"{member.me} found no place in the ring within {JOIN_WALK} members of {hop.member}; {answer.member} lists "
+        f"{successor} after it"
+    )
 
 
 def _towards(member: Member, answer: Neighbours, successor: Pointer) -> Pointer:

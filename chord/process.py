@@ -15,6 +15,7 @@ from chord.effects import Operation
 from chord.errors import LookupFailed
 from chord.host import Host
 from chord.messages import Neighbours
+from chord.own_address import leads_here, same_place
 from chord.settings import Settings
 from chord.sockets import advertised, bind, check_resolvable, make_context, make_socket
 from chord.trace import EventTrace
@@ -24,6 +25,9 @@ from chord.zmq_driver import ZmqDriver
 R = TypeVar("R")
 
 JOIN_PATIENCE_S = 30.0
+SLOW_S = 1.0
+"""After this long a node that has not joined yet says so."""
+
 LEAVE_PATIENCE_S = 3.0
 TURN_S = 0.2
 """The longest that a stop request goes unnoticed."""
@@ -55,6 +59,11 @@ class NodeProcess:
             router = make_socket(self._context, zmq.ROUTER)
             port = bind(router, options.host, options.port)
             self.address = advertised(options.host, port, options.advertise)
+            self._bootstrap = [
+                each
+                for each in options.bootstrap
+                if not leads_here(each, options.host, port) and not same_place(each, self.address)
+            ]
             self.host = Host(options.settings, self.address, options.vnodes, random.Random())
             self._tracing = Tracing(options.trace, f"node-{self.address}", "the node goes on")
         except BaseException:
@@ -68,10 +77,13 @@ class NodeProcess:
         """Ask the process to leave the ring."""
         self._stopping = True
 
-    def run(self, ready: Callable[[list[Neighbours]], None]) -> None:
-        """Join, call `ready` with the members found by a walk, serve, and leave when stopped."""
+    def run(self, ready: Callable[[list[Neighbours]], None], say: Callable[[str], None] = lambda _text: None) -> None:
+        """Join, call `ready` with the members found by a walk, serve, and leave when stopped.
+
+        `say` is given a sentence for people when joining is not as it was meant, or takes its time.
+        """
         try:
-            self._finish("joining", self.host.boot(self._options.bootstrap, JOIN_PATIENCE_S), JOIN_PATIENCE_S + 5.0)
+            self._join(say)
             if not self._stopping:
                 members = self._finish("walking the ring", self.host.walk(), JOIN_PATIENCE_S)
                 if members is not None:
@@ -86,6 +98,22 @@ class NodeProcess:
             self._context.destroy(linger=200)
             self._tracing.close()
 
+    def _join(self, say: Callable[[str], None]) -> None:
+        if self._options.advertise:
+            self._finish("asking for itself", self.host.require_address(), JOIN_PATIENCE_S)
+        if self._options.bootstrap and not self._bootstrap:
+            say(f"every --bootstrap is {self.address} itself, which starts a ring of its own")
+        trying = f"{self.address} is still trying to join through {', '.join(self._bootstrap)}"
+        try:
+            self._finish(
+                "joining",
+                self.host.boot(self._bootstrap, JOIN_PATIENCE_S),
+                JOIN_PATIENCE_S + 5.0,
+                slow=lambda: say(trying),
+            )
+        except LookupFailed as error:
+            raise LookupFailed(f"{error}; the first node of a ring is started without --bootstrap") from None
+
     def _leave(self) -> None:
         """Hand over, as far as that goes in a few seconds: whoever stops a node does not wait for dead neighbours."""
         try:
@@ -93,15 +121,25 @@ class NodeProcess:
         except LookupFailed as error:
             self._event("left", str(error))
 
-    def _finish(self, what: str, operation: Operation[R], patience_s: float, stoppable: bool = True) -> R | None:
-        """Turn until an operation ends or, if `stoppable`, a stop is asked for (None).
+    def _finish(
+        self,
+        what: str,
+        operation: Operation[R],
+        patience_s: float,
+        stoppable: bool = True,
+        slow: Callable[[], None] | None = None,
+    ) -> R | None:
+        """Turn until an operation ends or, if `stoppable`, a stop is asked for (None); call `slow` once after a second.
 
         Raises LookupFailed when the patience is over.
         """
         outcome = self._driver.start(operation)
-        deadline = time.monotonic() + patience_s
-        while not outcome.done and not (stoppable and self._stopping) and time.monotonic() < deadline:
+        began = time.monotonic()
+        while not outcome.done and not (stoppable and self._stopping) and time.monotonic() < began + patience_s:
             self._driver.turn(TURN_S)
+            if slow is not None and not outcome.done and time.monotonic() > began + SLOW_S:
+                slow()
+                slow = None
         if outcome.done:
             return outcome.value()
         if stoppable and self._stopping:

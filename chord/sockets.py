@@ -48,10 +48,17 @@ def make_socket(context: Context, kind: int) -> Socket:
     return made
 
 
+def bare_host(host: str) -> str:
+    """A host without the brackets that an IPv6 address may be written in."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
 def parse_address(address: str) -> tuple[str, int]:
     """Host and port of `host:port`, `[ipv6]:port`. Raises LocalProtocolError."""
+    if "," in address:
+        raise LocalProtocolError(f"address {address!r} is not HOST:PORT; separate several by spaces, not commas")
     host, colon, port = address.rpartition(":")
-    host = host.strip("[]") if host.startswith("[") and host.endswith("]") else host
+    host = bare_host(host)
     if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
         raise LocalProtocolError(f"address {address!r} is not HOST:PORT, such as 127.0.0.1:5000 or [::1]:5000")
     if ":" in host and not address.startswith("["):
@@ -91,6 +98,7 @@ def advertised(host: str, port: int, advertise: str | None) -> str:
     `advertise` is HOST[:PORT], for when that differs. Raises LocalProtocolError for a wildcard, and for what cannot be
     resolved.
     """
+    host = bare_host(host)
     if not advertise:
         if host in WILDCARDS:
             raise LocalProtocolError(
@@ -108,6 +116,7 @@ def advertised(host: str, port: int, advertise: str | None) -> str:
 
 def bind(bound: Socket, host: str, port: int) -> int:
     """Bind to host and port (0: any free one) and return the port. Raises LocalProtocolError."""
+    host = bare_host(host)
     try:
         if port:
             bound.bind(f"tcp://{format_address(host, port)}")

@@ -202,6 +202,7 @@ def test_nobody_answers(command):
     ("address", "said"),
     [
         ("localhost", "is not HOST:PORT"),
+        ("127.0.0.1:1,127.0.0.1:2", "separate several by spaces, not commas"),
         ("127.0.0.1:", "is not HOST:PORT"),
         ("127.0.0.1:0", "is not HOST:PORT"),
         ("127.0.0.1:65536", "is not HOST:PORT"),
@@ -346,7 +347,7 @@ def test_a_node_that_is_still_trying_can_be_stopped():
 
         assert process.wait(30) == 0
         assert process.stderr is not None
-        assert process.stderr.read() == b""
+        assert re.fullmatch(rb"(127.* is still trying to join through 127.*\n)?", process.stderr.read())
         process.stderr.close()
         connection.close()
 
@@ -366,9 +367,10 @@ def test_a_node_waits_for_a_bootstrap_that_comes_later(ring):
     assert early.output.read_text().endswith("members=2\n")
 
 
-def test_ipv6_works(ring: LocalRing):
-    """Nodes on ::1 advertise addresses in brackets and find one another."""
-    ring.options = ["--host", "::1"]
+@pytest.mark.parametrize("host", ["::1", "[::1]"])
+def test_ipv6_works(ring: LocalRing, host):
+    """Nodes on ::1, in brackets or without, advertise addresses in brackets and find one another."""
+    ring.options = ["--host", host]
     ring.grow(2)
 
     assert all(address.startswith("[::1]:") for address in ring.addresses())
@@ -385,15 +387,36 @@ def test_a_host_name_works(ring: LocalRing):
     assert dht("ring", "--via", ring.addresses()[0]).code == 0
 
 
-def test_a_node_that_its_own_bootstrap_names_starts_alone(ring: LocalRing):
-    """All nodes may be given the same bootstrap list; the one that finds only itself in it starts the ring."""
+@pytest.mark.parametrize(
+    ("options", "itself"),
+    [([], "127.0.0.1"), ([], "localhost"), (["--host", "0.0.0.0", "--advertise", "localhost"], "127.0.0.3")],
+)
+def test_a_node_that_its_own_bootstrap_names_starts_alone(ring: LocalRing, options, itself):
+    """All nodes may be given the same bootstrap list; the one that finds only itself in it starts the ring, and says
+    so. Whatever it is called there.
+    """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
+    ring.options = options
 
-    ring.wait_ready([ring.launch([f"127.0.0.1:{port}"], port)])
+    ring.wait_ready([ring.launch([f"{itself}:{port}"], port)])
 
     assert ring.nodes[0].output.read_text().endswith("members=1\n")
+    said = f"every --bootstrap is {ring.nodes[0].address} itself, which starts a ring of its own\n"
+    assert ring.nodes[0].errors.read_text() == said
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_the_address_of_a_living_node_is_not_advertised(six, via, bootstrap):
+    """After the five seconds that a node which is being replaced may take: one line, exit code 1."""
+    through = ["--bootstrap", six.addresses()[1 if bootstrap else 0]]
+
+    done = dht("join", "--advertise", via, *through, timeout_s=20.0)
+
+    one_line(
+        done, 1, f"{via} is taken by a living node, which answers there: .*; stop it, or advertise another address"
+    )
 
 
 def test_traces_are_left_behind(ring: LocalRing, tmp_path):
@@ -435,7 +458,12 @@ def test_running_the_module_is_running_the_command():
 @pytest.mark.parametrize(
     ("attempt", "said"),
     [
-        ("nobody", rf"error: 127\.0\.0\.1:\d+ could not join through {NOBODY}: .*no reply from {NOBODY}.*\n"),
+        (
+            "nobody",
+            rf"127\.0\.0\.1:\d+ is still trying to join through {NOBODY}\n"
+            rf"error: 127\.0\.0\.1:\d+ could not join through {NOBODY}: .*no reply from {NOBODY}.*; "
+            r"the first node of a ring is started without --bootstrap\n",
+        ),
         (
             "other cluster",
             r"error: .* could not join through .*belongs to cluster 'ringcast', the request to 'other'\n",

@@ -91,16 +91,17 @@ def test_a_call_times_out():
     assert one.round_trips.peer("peer:1").timeouts == 1
 
 
-def test_a_timeout_of_the_callers_choice():
-    """An explicit time-out is kept, whatever is known of the peer."""
+def test_a_call_can_take_the_network_to_this_process_itself():
+    """Somebody else may be reached at its address, so whoever wants to know asks from outside."""
     one = kernel()
+    itself = Pointer(7, one.address, 1)
 
     def operation():
-        return (yield Call(PEER, Ping(), 7.0))
+        return (yield Call(itself, Ping(), outward=True))
 
     begin(one, operation())
 
-    assert one.deadline() == 107.0
+    assert [(out.address, out.message.to) for out in sent(one)] == [(one.address, (7, 1))]
 
 
 def test_a_second_attempt_waits_twice_as_long():
