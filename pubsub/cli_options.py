@@ -26,3 +26,8 @@ def tell(text: str) -> None:
     """One line on stderr, in one piece: more than one thread may have something to say."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+def warn(text: str) -> None:
+    """Say what is wrong, but ends nothing."""
+    tell(f"warning: {text}")

@@ -14,7 +14,7 @@ import typer
 
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError, TooLarge
-from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell
+from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
 
@@ -74,6 +74,7 @@ def pub(
                 patience_s=patience,
                 trace=trace,
                 on_mismatch=_warn,
+                on_warning=warn,
             )
         )
         publisher.advertise(topic)

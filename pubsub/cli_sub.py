@@ -16,7 +16,7 @@ import typer
 from chord.cli_options import Advertise, AsJson, Cluster, Host, Patience, Port, Trace, Via
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
-from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell
+from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
 from pubsub.directory import list_topics
 from pubsub.errors import NothingReceived
 from pubsub.mismatch import Mismatch
@@ -75,12 +75,15 @@ def sub(
                 patience_s=patience,
                 trace=trace,
                 on_mismatch=_warn,
+                on_warning=warn,
             )
         )
         tell(f"subscribed to {', '.join(topics)}")
-        _print(subscriber, count, -1.0 if wait is None else wait, as_json, keep)
-        if subscriber.lost:
-            tell(f"lost {subscriber.lost} samples")
+        try:
+            _print(subscriber, count, -1.0 if wait is None else wait, as_json, keep)
+        finally:
+            if subscriber.lost:
+                tell(f"lost {subscriber.lost} samples")
 
 
 def topics(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import zmq
 
@@ -25,6 +25,14 @@ UNLISTED_FOR_S = 3.0
 """A publisher that the ring does not name any more is kept for as long as it was heard within this time."""
 
 LEFT_OFF_KEPT = 4_096
+
+
+class _LeftOff(NamedTuple):
+    """Where a publisher was let go: what came next, what had been taken, and how many samples had not come."""
+
+    next: int
+    taken: int
+    missing: int
 
 
 class Finding:
@@ -53,7 +61,8 @@ class Finding:
         self._readable = readable
         self._connections: dict[str, Connection] = {}
         self._unlisted: set[tuple[str, int]] = set()
-        self._left_off: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
+        self._left_off: OrderedDict[tuple[str, int], _LeftOff] = OrderedDict()
+        self._forgotten = 0
         self._next_stream = 1
 
     def start(self) -> None:
@@ -103,8 +112,9 @@ class Finding:
         subscription = Subscription(self._next_stream, entry.name, publisher, self._name, self._requested, now)
         self._next_stream += 1
         if key in self._left_off:
-            subscription.next, subscription.taken = self._left_off.pop(key)
-            subscription.queued = subscription.taken
+            left_off = self._left_off.pop(key)
+            subscription.next = left_off.next
+            subscription.taken = subscription.queued = left_off.taken
         self.subscriptions[key] = (subscription, connection)
         connection.by_stream[subscription.stream] = subscription
         connection.by_topic[key] = subscription
@@ -128,6 +138,11 @@ class Finding:
     def publishers(self) -> list[tuple[str, str]]:
         """Topic and identifier of every publisher that is read, or tried. Called by the application."""
         return [(topic, f"{publisher:016x}") for topic, publisher in list(self.subscriptions)]
+
+    @property
+    def left_behind(self) -> int:
+        """Samples that were still missing when their publisher was let go, unless it has come back."""
+        return self._forgotten + sum(left_off.missing for left_off in list(self._left_off.values()))
 
     def is_listed(self, subscription: Subscription) -> bool:
         """Whether the ring names the publisher."""
@@ -155,9 +170,9 @@ class Finding:
         connection.by_topic.pop(key, None)
         self._unlisted.discard(key)
         if subscription.next is not None:
-            self._left_off[key] = (subscription.next, subscription.taken)
+            self._left_off[key] = _LeftOff(subscription.next, subscription.taken, subscription.missing)
             if len(self._left_off) > LEFT_OFF_KEPT:
-                self._left_off.popitem(last=False)
+                self._forgotten += self._left_off.popitem(last=False)[1].missing
 
     def finish(self) -> list[Operation[Any]]:
         """Say good-bye to the publishers, and take the entries off the ring."""

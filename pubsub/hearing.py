@@ -35,6 +35,7 @@ class Hearing:
         self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
         self.on_mismatch: Callable[[Mismatch], None] | None = None
         self._name = io.name
+        self._warn = io.warn
         self._router = router
         self._producer = producer
         self._outboxes = outboxes
@@ -106,6 +107,8 @@ class Hearing:
             return
         reader, after = writer.subscribe(route, message, now)
         self._by_route[route, reader.stream] = (outbox, reader)
+        if message.after is None and reader.began < after:
+            self.say(route, Subscribed(reader.stream, reader.began))  # that it begins later is what it has lost
         self.say(route, Subscribed(reader.stream, after))
         self.touched[outbox.topic] = outbox
 
@@ -121,14 +124,19 @@ class Hearing:
             outbox.writer.remove(reader.name)
 
     def lapse(self, outbox: Outbox, now: float) -> None:
-        """Forget the readers of a topic that fell silent."""
-        for gone in outbox.writer.lapse(now):
-            self._by_route.pop((gone.route, gone.stream), None)
+        """Forget the readers of a topic that fell silent, and say who of them lacks samples."""
+        gone, lacking = outbox.writer.lapse(now)
+        for reader in gone:
+            self._by_route.pop((reader.route, reader.stream), None)
+        for note in lacking:
+            self._warn(f"topic {outbox.topic!r}: {note.text}")
 
     def say(self, route: bytes, message: FromPublisher) -> bool:
         """Tell a reader something; returns whether it can be reached."""
         try:
             self._router.send_multipart((route, messages.encode(message)), NOBLOCK)
+        except zmq.Again:
+            return True  # it is full, not gone; if it misses this, it asks again
         except zmq.ZMQError:
-            return False  # it is gone or full; if it lives, it asks again
+            return False
         return True

@@ -5,6 +5,7 @@ One for each Publisher and Subscriber. The application wakes it through a pipe, 
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import threading
@@ -43,7 +44,8 @@ class IoThread:
     `begin()` is called once before the thread starts, to watch sockets. `work(now)` is called in the thread after
     everything that arrived and every 0.1 s, and says whether there is more to do at once. `finish()` is called once at
     the end and returns the operations to end with. `changed` hears of changes to the records that notify this client;
-    only with it does the client answer the ring at all.
+    only with it does the client answer the ring at all. `warn` takes what a person should know; by default that is
+    logged, which writes it to stderr unless the application configures logging.
     """
 
     def __init__(
@@ -53,11 +55,13 @@ class IoThread:
         cluster: str,
         patience_s: float,
         trace: Path | str | None = None,
+        on_warning: Callable[[str], None] | None = None,
     ) -> None:
         check_cluster(cluster)
         for address in via:
             check_resolvable(address)
         self.name = name
+        self.warn = on_warning or logging.getLogger("ringcast").warning
         self.rng = random.Random()
         self.kernel = Kernel(cluster, name, self.rng, self._serve)
         self.ring = Ring(self.kernel, via, patience_s=patience_s)

@@ -108,6 +108,7 @@ encode = msgspec.msgpack.Encoder().encode
 _from_subscriber: Callable[[bytes], FromSubscriber] = msgspec.msgpack.Decoder(FromSubscriber).decode
 _from_publisher: Callable[[bytes], FromPublisher] = msgspec.msgpack.Decoder(FromPublisher).decode
 _publisher_record = msgspec.msgpack.Decoder(PublisherRecord).decode
+_subscriber_record = msgspec.msgpack.Decoder(SubscriberRecord).decode
 
 
 def from_subscriber(frame: bytes) -> FromSubscriber:
@@ -130,5 +131,13 @@ def publisher_record(value: bytes) -> PublisherRecord | None:
     """A publisher's record, or None when the value is none."""
     try:
         return _publisher_record(value)
+    except BAD_INPUT:
+        return None
+
+
+def subscriber_record(value: bytes) -> SubscriberRecord | None:
+    """A subscriber's record, or None when the value is none."""
+    try:
+        return _subscriber_record(value)
     except BAD_INPUT:
         return None

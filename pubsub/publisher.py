@@ -43,7 +43,8 @@ class Publisher:
     offered (pubsub/profile.py). `host`, `port`, `advertise`: where subscribers reach this publisher. `block_s`: how
     long `publish` waits for a slow reader. `lease_s`: how soon the ring forgets a publisher that crashed. `trace`: a
     directory to leave traces in. `on_mismatch` is called, in the I/O thread, for each subscriber that requests more
-    than is offered.
+    than is offered. `on_warning` is called there with a sentence for each subscriber that was given up though it lacks
+    samples, and when the ring refuses a topic; by default they are logged.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Publisher:
         lease_s: float = LEASE_S,
         trace: Path | str | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
+        on_warning: Callable[[str], None] | None = None,
     ) -> None:
         self.offered = profile(reliability, history, durability)
         if self.offered.durability == "persistent":
@@ -71,7 +73,7 @@ class Publisher:
         self._closed = False
         self._producer = random.Random().getrandbits(64) or 1
         self.id = f"{self._producer:016x}"
-        self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace)
+        self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace, on_warning)
         router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer)
         self._publishing.hearing.on_mismatch = on_mismatch
@@ -128,22 +130,21 @@ class Publisher:
         """Wait until every sample has been received by every matched at-least-once reader.
 
         That includes the subscribers that were registered before this publisher, for as long as they are awaited.
-        Raises NotDelivered, which names who lacks what.
+        Raises NotDelivered, which names who lacks what, also when a reader was given up since the last time.
         """
         outboxes = list(dict.fromkeys(self._outboxes.values()))
 
         def done() -> bool:
             return all(outbox.delivered >= outbox.sequence and outbox.settled for outbox in outboxes)
 
-        if done():
-            return
-        self._io.post(self._publishing.solicit)
-        if self._io.wait(done, timeout_s):
-            return
-        raise NotDelivered(
-            f"not delivered within {timeout_s:.1f} s: "
-            + "; ".join(filter(None, (self._lacking(outbox) for outbox in outboxes)))
-        )
+        if not done():
+            self._io.post(self._publishing.solicit)
+            if not self._io.wait(done, timeout_s):
+                lacking = "; ".join(filter(None, (self._lacking(outbox) for outbox in outboxes)))
+                raise NotDelivered(f"not delivered within {timeout_s:.1f} s: {lacking}")
+        given_up = [f"{outbox.topic!r}: {text}" for outbox in outboxes for text in _given_up(outbox)]
+        if given_up:
+            raise NotDelivered("not delivered on topic " + "; ".join(given_up[:5]))
 
     def wait_for_readers(self, topic: str, count: int, timeout_s: float) -> None:
         """Wait until `count` readers of a topic are connected. Raises NotDelivered."""
@@ -226,6 +227,13 @@ class Publisher:
         self._io.wait(lambda: bool(told), 1.0)
         behind = ", ".join(told[0][:5]) if told else ""
         return f"of the {outbox.sequence} samples of {outbox.topic!r}, {behind}" if behind else ""
+
+
+def _given_up(outbox: Outbox) -> list[str]:
+    """Who was given up without samples that it was to get, each told once."""
+    unsaid = outbox.writer.unsaid
+    notes = [unsaid.pop(reader, None) for reader in list(unsaid)]
+    return [note.text for note in notes if note is not None]
 
 
 def _checked(payload: bytes) -> bytes:

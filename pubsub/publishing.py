@@ -22,13 +22,16 @@ from pubsub.batch import encode, fitting
 from pubsub.hearing import NOBLOCK, Hearing
 from pubsub.io_thread import IoThread
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
-from pubsub.messages import Gone, Heartbeat
+from pubsub.messages import Gone, Heartbeat, subscriber_record
 from pubsub.outbox import Outbox
 from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
 from pubsub.trace import PublicationTrace
 from pubsub.writer import Reader, Writer
 
 HEARTBEAT_S = 0.5
+UNHEARD_TICKS = 10
+"""Heartbeats for which readers are not given up while some of what they said has not been read."""
+
 TRACE_S = 1.0
 BATCHES_AT_ONCE = 8
 
@@ -53,6 +56,7 @@ class Publishing:
         self.hearing = Hearing(io, router, producer, self._outboxes)
         self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
         self._heartbeat_at = 0.0
+        self._unheard_ticks = 0
         self._trace_at = 0.0
 
     def open(self, outbox: Outbox) -> None:
@@ -63,9 +67,12 @@ class Publishing:
             self._outboxes[outbox.topic] = outbox
 
         def registered(entries: list[Entry]) -> None:
-            names = [entry.entry.removeprefix(SUBSCRIBER) for entry in entries if entry.entry.startswith(SUBSCRIBER)]
+            names = {
+                entry.entry.removeprefix(SUBSCRIBER): entry for entry in entries if entry.entry.startswith(SUBSCRIBER)
+            }
+            best_effort = [name for name, entry in names.items() if not _is_reliable(entry)]
             with self._lock:
-                outbox.writer.settle(names, time.monotonic())
+                outbox.writer.settle(names, time.monotonic(), best_effort)
                 self.hearing.touched[outbox.topic] = outbox
 
         self._io.driver.start(keep_publisher(self._io.ring, outbox.registration, registered))
@@ -142,6 +149,7 @@ class Publishing:
     def _say_good_bye(self) -> None:
         for outbox in self._outboxes.values():
             self._serve(outbox)
+            self._beat(outbox, unsent=len(outbox.times))
             for reader in outbox.writer.readers.values():
                 self.hearing.say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
         self._trace()
@@ -164,7 +172,7 @@ class Publishing:
             self._serve(outbox)
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + HEARTBEAT_S
-            self._tick(now)
+            self._tick(now, more)
         return more or bool(dirty)
 
     # Batches -------------------------------------------------------------------------------------------------------
@@ -234,19 +242,23 @@ class Publishing:
 
     # Time ----------------------------------------------------------------------------------------------------------
 
-    def _tick(self, now: float) -> None:
+    def _tick(self, now: float, unheard: bool) -> None:
+        # Readers seem silent to a publisher that was stopped itself, until it has heard what they said meanwhile.
+        self._unheard_ticks = self._unheard_ticks + 1 if unheard else 0
         for outbox in self._outboxes.values():
-            self.hearing.lapse(outbox, now)
+            if self._unheard_ticks % UNHEARD_TICKS == 0:
+                self.hearing.lapse(outbox, now)
             self._beat(outbox)
             self._serve(outbox)
         if now >= self._trace_at:
             self._trace_at = now + TRACE_S
             self._trace()
 
-    def _beat(self, outbox: Outbox) -> None:
-        """Tell every reader of a topic what the newest sample is."""
+    def _beat(self, outbox: Outbox, unsent: int = 0) -> None:
+        """Tell every reader of a topic what the newest sample is, with those that will never be in a batch."""
+        newest = outbox.writer.log.next_sequence - 1 + unsent
         for reader in outbox.writer.readers.values():
-            alive = self.hearing.say(reader.route, Heartbeat(reader.stream, outbox.writer.log.next_sequence - 1))
+            alive = self.hearing.say(reader.route, Heartbeat(reader.stream, newest))
             if not alive and reader.detached_at is None:
                 reader.detached_at = time.monotonic()
 
@@ -263,3 +275,9 @@ class Publishing:
                     PublicationTrace(topic=outbox.topic, publisher=publisher, first=first, last=last, at_us=at_us)
                 )
                 outbox.traced = last
+
+
+def _is_reliable(entry: Entry) -> bool:
+    """Whether the subscriber of an entry is to lose nothing."""
+    record = subscriber_record(entry.value)
+    return record is not None and record.requested.reliability == "at_least_once"

@@ -32,7 +32,8 @@ class Subscriber:
     subscriber with news. `on_sample` is called for each sample instead of iterating: in the I/O thread, at once. While
     it has not returned nothing else is received, and after ten seconds the ring forgets the subscriber, for new
     publishers, until it has; the publishers it reads wait for it. `close` raises its first error, after which it is
-    not called again. `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested.
+    not called again. `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is requested,
+    and `on_warning` with a sentence when the ring refuses a topic; by default that is logged.
     `trace`: a directory to leave traces in.
 
     Once it is made it is registered: it gets the first sample of every publisher that comes later. Raises
@@ -55,6 +56,7 @@ class Subscriber:
         trace: Path | str | None = None,
         on_sample: Callable[[Sample], object] | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
+        on_warning: Callable[[str], None] | None = None,
     ) -> None:
         names = list(dict.fromkeys(normalise(topic) for topic in topics))
         if not names:
@@ -65,7 +67,7 @@ class Subscriber:
         self._current: Iterator[Sample] = iter(())
         self._arrived: Arrived | None = None
         self._untold = 0
-        self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace)
+        self._io = io = IoThread(f"subscriber-{self.id}", via, cluster, patience_s, trace, on_warning)
         router, self.address, _ = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
         self._subscribing = Subscribing(io, self.id, self.requested, names, lease_s)
@@ -110,8 +112,9 @@ class Subscriber:
 
     @property
     def lost(self) -> int:
-        """Samples known to be missed: dropped for a best-effort reader, or no longer kept when they were asked for."""
-        return self._subscribing.lost
+        """Samples known to be missed: dropped for a best-effort reader, no longer kept when they were asked for, or not
+        received from a publisher that is gone."""
+        return self._subscribing.lost + self._subscribing.finding.left_behind
 
     @property
     def publishers(self) -> list[tuple[str, str]]:

@@ -25,7 +25,8 @@ ACK_EVERY_S = 1.0
 class Subscription:
     """One topic of one publisher, as its subscriber sees it; the publisher calls it a reader.
 
-    `next` is the sequence that is expected next, None until the publisher has said where it begins. `taken` is
+    `next` is the sequence that is expected next, None until the publisher has said where it begins, and `newest` the
+    greatest that the publisher spoke of. `taken` is
     what the application has taken, `taken_weight` what that weighed, and `ack_now` that the publisher had better know;
     the application's thread writes them.
     """
@@ -37,6 +38,7 @@ class Subscription:
         self.name = name
         self.requested = requested
         self.next: int | None = None
+        self.newest = 0
         self.taken = 0
         self.queued = 0
         self.taken_weight = 0
@@ -81,6 +83,7 @@ class Subscription:
         gap a best-effort reader goes on, and counts what it lost; any other sets `gap`, and is to `subscribe`.
         """
         self.heard_at = now
+        self.newest = max(self.newest, batch.last)
         expected = self.next
         if expected is None or batch.last < expected:
             return None
@@ -102,6 +105,7 @@ class Subscription:
     def on_heartbeat(self, last: int, now: float) -> Subscribe | None:
         """The publisher's newest sample is `last`; ask again if two heartbeats in a row found the same one missing."""
         self.heard_at = now
+        self.newest = max(self.newest, last)
         self.ack_now = True
         missing = self.next is not None and last >= self.next and self.taken >= self.queued
         stuck = missing and self._next_at_heartbeat == self.next
@@ -115,6 +119,11 @@ class Subscription:
         heard = self.heard_at if self.heard_at is not None else self.asked_at
         quiet_since = max(heard, self.asked_at)
         return self.subscribe(now) if now - quiet_since > SILENT_FOR_S and not self.refused else None
+
+    @property
+    def missing(self) -> int:
+        """How many samples the publisher is known to have that did not come."""
+        return 0 if self.next is None else max(0, self.newest + 1 - self.next)
 
     def silent_s(self, now: float) -> float:
         """Seconds since the publisher was last heard, infinite when never."""

@@ -6,18 +6,24 @@ Pure: the driver feeds in messages, batches and the time, and sends what `due` h
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from pubsub.dropped import DROPPED_KEPT, Dropped
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.log import Log, Logged
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
 
-EXPECTED_FOR_S = 2.0
-"""How long the samples are kept for a subscriber that was registered before the publisher and has not connected."""
+EXPECTED_FOR_S = 5.0
+"""How long the samples are kept for a subscriber that was registered before the publisher and has not connected. It
+looks every two seconds (pubsub/registration.py), should the ring's word of the publisher go missing."""
 
-SILENT_FOR_S = 10.0
-"""A reader that has not been heard for this long is gone; it says something every second."""
+SILENT_FOR_S = 30.0
+"""A reader that has not been heard for this long is gone. It says something every second, so it is stopped, swapped out
+or cut off; half a minute outlasts most of what passes, and costs no more than the buffer that it may fill."""
+
+BLOCKING_FOR_S = 10.0
+"""The same for a silent reader whose buffer is full: the publisher and every other reader wait for it."""
 
 DETACHED_FOR_S = 3.0
 """A reader whose connection broke is gone unless it comes back within this time."""
@@ -88,14 +94,20 @@ class Writer:
         self.offered = offered
         self.log = Log()
         self.readers: dict[str, Reader] = {}
+        self.dropped: dict[str, Dropped] = {}
+        """Who was given up without what it was to get, for when it comes back."""
+        self.unsaid: dict[str, Dropped] = {}
+        """Those of them that `flush` has not raised yet; it takes them out."""
         self._expected: dict[str, float] | None = None
+        self._best_effort: frozenset[str] = frozenset()
         self._refused: set[str] = set()
 
     # Readers -------------------------------------------------------------------------------------------------------
 
-    def settle(self, registered: list[str], now: float) -> None:
-        """These subscribers were registered when the publisher was."""
+    def settle(self, registered: Collection[str], now: float, best_effort: Collection[str] = ()) -> None:
+        """These subscribers were registered when the publisher was; some of them put up with losses."""
         if self._expected is None:
+            self._best_effort = frozenset(best_effort)
             awaited = (name for name in registered if name not in self.readers and name not in self._refused)
             self._expected = dict.fromkeys(awaited, now + EXPECTED_FOR_S)
             self._refused.clear()
@@ -111,7 +123,10 @@ class Writer:
         return self._expected is not None
 
     def subscribe(self, route: bytes, message: Subscribe, now: float) -> tuple[Reader, int]:
-        """Take a matching reader in, or start it over; returns it, and the sequence after which its samples begin."""
+        """Take a matching reader in, or start it over; returns it, and the sequence after which its samples begin.
+
+        What lies between that and `began`, after which they were to begin, it has missed.
+        """
         expected = self._expected is None or self._expected.pop(message.reader, None) is not None
         known = reader = self.readers.get(message.reader)
         if reader is None or reader.route != route or reader.stream != message.stream:
@@ -121,16 +136,20 @@ class Writer:
         reader.detached_at = None
         oldest = self.log.first_sequence - 1
         newest = self.log.next_sequence - 1
+        note = self.dropped.pop(message.reader, None)
         if message.after is not None:
-            after = min(max(message.after, oldest), newest)
+            reader.began = min(message.after, newest)
         elif known is not None:
-            after = max(oldest, known.began)  # the first answer was lost
+            reader.began = known.began  # the first answer was lost
+        elif note is not None:
+            reader.began = note.received
         elif expected:
-            after = oldest
+            reader.began = oldest
         else:
-            after = max(oldest, newest - min(self.offered.history, message.requested.history))
-        if message.after is None:
-            reader.began = after
+            reader.began = max(oldest, newest - min(self.offered.history, message.requested.history))
+        after = max(oldest, reader.began)
+        if after == reader.began:
+            self.unsaid.pop(message.reader, None)  # it was given up for nothing
         reader.rewind(self.log, after)
         return reader, after
 
@@ -150,19 +169,44 @@ class Writer:
         reader.heard_at = now
         reader.acknowledge(message.received, message.taken)
 
-    def lapse(self, now: float) -> list[Reader]:
-        """Drop the readers that are gone, and stop waiting for those that did not come; returns the former."""
-        if self._expected:
-            self._expected = {name: until for name, until in self._expected.items() if until > now}
-        gone = [
-            reader
-            for reader in self.readers.values()
-            if now - reader.heard_at > SILENT_FOR_S
-            or (reader.detached_at is not None and now - reader.detached_at > DETACHED_FOR_S)
+    def lapse(self, now: float) -> tuple[list[Reader], list[Dropped]]:
+        """Drop the readers that are gone, and stop waiting for those that did not come.
+
+        Returns the former, and who of both lacks samples that it was to get.
+        """
+        dropped = [
+            Dropped(name, 0, f"was registered before the publisher and did not connect within {EXPECTED_FOR_S:g} s")
+            for name in self._overdue(now)
+            if name not in self._best_effort
         ]
-        for reader in gone:
-            del self.readers[reader.name]
-        return gone
+        gone = []
+        for reader in list(self.readers.values()):
+            why = self._why_gone(reader, now)
+            if why:
+                gone.append(self.readers.pop(reader.name))
+                if reader.reliable and reader.received < self.log.next_sequence - 1:
+                    dropped.append(Dropped(reader.name, reader.received, why))
+        for note in dropped:
+            _keep(self.dropped, note)
+        lacking = [note for note in dropped if note.received < self.log.next_sequence - 1]
+        for note in lacking:
+            _keep(self.unsaid, note)
+        return gone, lacking
+
+    def _overdue(self, now: float) -> list[str]:
+        """Stop waiting for whoever did not connect in time."""
+        expected = self._expected or {}
+        overdue = [name for name, until in expected.items() if until <= now]
+        for name in overdue:
+            del expected[name]
+        return overdue
+
+    def _why_gone(self, reader: Reader, now: float) -> str:
+        """What a reader did not do in time; empty for one that is there."""
+        if reader.detached_at is not None and now - reader.detached_at > DETACHED_FOR_S:
+            return f"did not come back within {DETACHED_FOR_S:g} s after its connection broke"
+        silent_for_s = BLOCKING_FOR_S if self._is_full(reader) else SILENT_FOR_S
+        return f"said nothing for {silent_for_s:g} s" if now - reader.heard_at > silent_for_s else ""
 
     # Samples -------------------------------------------------------------------------------------------------------
 
@@ -208,6 +252,10 @@ class Writer:
                 keep_from = min(keep_from, max(unsent, kept))
         self.log.trim(keep_from)
 
+    def _is_full(self, reader: Reader) -> bool:
+        """Whether it is this reader that publishing has to wait for, or soon will."""
+        return reader.reliable and reader.received_weight + BUFFER_BYTES < self.log.weight + PENDING_BYTES
+
     def limit(self) -> int:
         """The weight up to which samples may be published."""
         in_log = self.log.weight + PENDING_BYTES
@@ -231,3 +279,10 @@ class Writer:
             for reader in self.readers.values()
             if reader.reliable and reader.received < sequence
         ] + [f"{name} has not connected" for name in self._expected or ()]
+
+
+def _keep(notes: dict[str, Dropped], note: Dropped) -> None:
+    """Add a note; the oldest goes when there are too many."""
+    notes[note.reader] = note
+    if len(notes) > DROPPED_KEPT:
+        del notes[next(iter(notes))]

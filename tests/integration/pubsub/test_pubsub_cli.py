@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -16,7 +17,8 @@ import time
 import pytest
 
 from chord.spool import read_rows
-from pubsub.client import Publisher, Subscriber
+from pubsub import writer
+from pubsub.client import NotDelivered, Publisher, Subscriber
 
 COMMAND = [sys.executable, "-m", "broker.cli"]
 WAIT_S = 30
@@ -229,6 +231,81 @@ def test_delivery_that_takes_too_long_is_an_error(start, ringcast, topic):
     assert done.returncode == 1
     assert "not delivered within 0.5 s: of the 1 samples" in done.stderr.decode()
     subscriber.send_signal(signal.SIGCONT)
+
+
+def test_a_subscriber_that_is_stopped_for_long_learns_what_it_lost(start, via, topic, monkeypatch):
+    """And its publisher says that it has given it up: as a warning, and when it flushes."""
+    monkeypatch.setattr(writer, "SILENT_FOR_S", 1.5)
+    warnings = []
+    subscriber = start("sub", topic)
+    with Publisher(via=via, on_warning=warnings.append) as publisher:
+        publisher.publish(topic, b"first")
+        publisher.flush(WAIT_S)
+        assert subscriber.stdout.readline() == b"first\n"
+        subscriber.send_signal(signal.SIGSTOP)
+        for _ in range(20):
+            publisher.publish(topic, bytes(262_144))
+
+        with pytest.raises(NotDelivered, match="from sample 2 on nothing is kept for it"):
+            publisher.flush(WAIT_S)
+        publisher.flush(WAIT_S)
+        assert len(warnings) == 1
+        assert warnings[0].startswith(f"topic {topic!r}: subscriber ")
+
+        subscriber.send_signal(signal.SIGCONT)
+        publisher.wait_for_readers(topic, 1, WAIT_S)
+        publisher.publish(topic, b"last")
+        had = 0
+        while subscriber.stdout.readline() != b"last\n":
+            had += 1
+        assert had < 20
+        subscriber.send_signal(signal.SIGINT)
+        assert subscriber.wait(WAIT_S) == 130
+        assert subscriber.stderr.read().decode() == f"lost {20 - had} samples\n"
+
+
+def test_a_publisher_that_gives_a_subscriber_up_says_so_and_fails(start, via, topic):
+    """One warning while it runs, one error at its end."""
+    subscriber = start("sub", topic)
+    impatient = "from pubsub import writer; writer.SILENT_FOR_S = 1.5; from broker.cli import main; main()"
+    publisher = subprocess.Popen(
+        [sys.executable, "-c", impatient, "pub", topic, "--wait-subscribers", "1", "--via", via[0]],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with publisher:
+        publisher.stdin.write(b"x\n")
+        publisher.stdin.flush()
+        assert subscriber.stdout.readline() == b"x\n"
+        subscriber.send_signal(signal.SIGSTOP)
+        publisher.stdin.write(b"y\n")
+        publisher.stdin.close()
+
+        lines = publisher.stderr.read().decode().splitlines()
+
+        assert publisher.wait(WAIT_S) == 1
+        assert [line.partition(": ")[0] for line in lines] == ["warning", "error"]
+        assert all(re.search(r"said nothing for 1\.5 s; from sample [12] on nothing is kept", line) for line in lines)
+
+
+def test_a_subscriber_that_was_there_first_and_connects_too_late_learns_what_it_lost(start, via, topic, monkeypatch):
+    """It was stopped when the publisher came, and is awaited for a while only."""
+    monkeypatch.setattr(writer, "EXPECTED_FOR_S", 0.2)
+    subscriber = start("sub", topic)
+    subscriber.send_signal(signal.SIGSTOP)
+    with Publisher(via=via) as publisher:
+        for _ in range(3):
+            publisher.publish(topic, b"early")
+        with pytest.raises(NotDelivered, match=r"did not connect within 0\.2 s; from sample 1 on nothing is kept"):
+            publisher.flush(WAIT_S)
+
+        subscriber.send_signal(signal.SIGCONT)
+        publisher.wait_for_readers(topic, 1, WAIT_S)
+        publisher.publish(topic, b"late")
+        assert subscriber.stdout.readline() == b"late\n"
+        subscriber.send_signal(signal.SIGTERM)
+        assert subscriber.wait(WAIT_S) == 128 + signal.SIGTERM
+        assert subscriber.stderr.read() == b"lost 3 samples\n"
 
 
 @pytest.mark.parametrize("command", ["pub", "sub", "topics"])

@@ -15,7 +15,7 @@ import pytest
 import zmq
 
 from chord.client import RingClient
-from pubsub.client import Publisher, Subscriber
+from pubsub.client import Publisher, Subscriber, WindowFull
 from tests.integration.pubsub.pubsub_cable import Cable
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
 from tests.waiting import eventually
@@ -125,6 +125,26 @@ def test_a_publisher_that_is_killed_is_forgotten(via, topic):
             assert (sample.sequence, sample.payload) == (1, b"y")
 
 
+def test_what_did_not_come_from_a_publisher_that_is_gone_is_lost(via, topic):
+    """The publisher spoke of it in its last words."""
+    with Subscriber([topic], via=via) as subscriber, Publisher(via=via, block_s=0.2) as publisher:
+        publisher.publish(topic, b"x")
+        publisher.flush(DEADLINE_S)
+        published = 1
+        with pytest.raises(WindowFull):
+            while published < 10_000:
+                published = publisher.publish(topic, bytes(100_000))
+
+        publisher.close(0.0)
+        eventually(lambda: not subscriber.publishers, what="the publisher is let go")
+
+        got = []
+        while samples := subscriber.receive_batch(0.0):
+            got += sequences(samples)
+        assert got == list(range(1, len(got) + 1))
+        assert subscriber.lost == published - len(got) > 0
+
+
 def garbage(rng, encoded):
     """One shape after another: noise, torn and damaged messages, deep nesting, huge lengths, batches of nothing."""
     yield []
@@ -212,6 +232,7 @@ def test_a_ring_that_ended_and_began_anew_brings_its_clients_together(start_ring
     with ExitStack() as stack:
         subscriber = stack.enter_context(Subscriber([topic], via=[address]))
         publisher = stack.enter_context(Publisher(via=[address], history=1))
+        publisher.advertise(topic)
         publisher.publish(topic, b"before")
         assert sequences(take(subscriber, 1)) == [1]
 

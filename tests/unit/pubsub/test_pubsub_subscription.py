@@ -84,6 +84,20 @@ def test_what_the_publisher_no_longer_has_is_counted_as_lost():
     assert (made.lost, made.next) == (5, 8)
 
 
+def test_what_a_publisher_has_spoken_of_is_missing_until_it_comes():
+    """Whether a heartbeat spoke of it or a batch that came too soon."""
+    made = subscription()
+    made.on_batch(batch(1, 2), 0.0)
+    assert made.missing == 0
+
+    made.on_heartbeat(4, 0.5)
+    assert made.missing == 2
+    made.on_batch(batch(5, 6), 0.6)
+    assert made.missing == 4
+    made.on_batch(batch(3, 6), 0.7)
+    assert made.missing == 0
+
+
 def test_two_heartbeats_that_find_the_same_sample_missing_make_the_reader_ask():
     """One may overtake a batch that is being made; two may not."""
     made = subscription()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pubsub.dropped import DROPPED_KEPT
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
-from pubsub.writer import DETACHED_FOR_S, EXPECTED_FOR_S, SILENT_FOR_S, Writer
+from pubsub.writer import BLOCKING_FOR_S, DETACHED_FOR_S, EXPECTED_FOR_S, SILENT_FOR_S, Writer
 
 KEEPING = Profile(durability="transient", history=10)
 ROUTE = b"route"
@@ -251,10 +252,103 @@ def test_readers_that_are_gone_are_dropped():
     broken.detached_at = 0.0
     ack(made, broken, 0, now=2.0)
 
-    assert made.lapse(DETACHED_FOR_S) == []
-    assert made.lapse(DETACHED_FOR_S + 0.1) == [broken]
-    assert made.lapse(SILENT_FOR_S + 0.1) == [silent]
+    assert made.lapse(DETACHED_FOR_S) == ([], [])
+    assert made.lapse(DETACHED_FOR_S + 0.1) == ([broken], [])
+    assert made.lapse(SILENT_FOR_S) == ([], [])
+    assert made.lapse(SILENT_FOR_S + 0.1) == ([silent], [])
     assert made.readers == {}
+
+
+def test_a_silent_reader_is_given_up_sooner_when_everybody_waits_for_it():
+    """Once it has filled its buffer; a best-effort reader fills none."""
+    made = writer(Profile())
+    full, _ = subscribe(made, "full")
+    subscribe(made, "best effort", route=b"b", reliability="best_effort")
+    roomy, _ = subscribe(made, "roomy", route=b"r")
+    publish(made, 8, weight=BUFFER_BYTES // 8)
+    for reader in (full, roomy):
+        send(made, reader)
+    ack(made, roomy, 4)
+
+    gone, lacking = made.lapse(BLOCKING_FOR_S + 0.1)
+
+    assert gone == [full]
+    assert [note.text for note in lacking] == [
+        "subscriber full said nothing for 10 s; from sample 1 on nothing is kept for it"
+    ]
+
+
+@pytest.mark.parametrize("received", [2, 5])
+def test_a_reader_that_is_given_up_is_noted_when_it_lacks_something(received):
+    """For whoever flushes, until they have taken it."""
+    made = writer()
+    reader, _ = subscribe(made)
+    publish(made, 5)
+    send(made, reader)
+    ack(made, reader, received)
+
+    _, lacking = made.lapse(SILENT_FOR_S + 0.1)
+
+    assert [(note.reader, note.received) for note in lacking] == ([("r", 2)] if received == 2 else [])
+    assert list(made.unsaid.values()) == lacking
+
+
+def test_a_best_effort_reader_that_is_gone_is_not_noted():
+    """It puts up with losses."""
+    made = writer()
+    subscribe(made, reliability="best_effort")
+    made.settle([], 0.0)
+    publish(made, 5)
+
+    assert made.lapse(SILENT_FOR_S + 0.1)[1] == []
+
+
+def test_a_reader_that_comes_back_to_all_that_it_lacked_was_given_up_for_nothing():
+    """The history still held it."""
+    made = writer()
+    reader, _ = subscribe(made)
+    publish(made, 5)
+    send(made, reader)
+    ack(made, reader, 2)
+    made.lapse(SILENT_FOR_S + 0.1)
+    made.trim()
+
+    assert subscribe(made, after=3)[1] == 3
+    assert made.unsaid == {}
+
+
+def test_a_subscriber_that_connects_too_late_is_told_what_it_has_missed():
+    """It was to get everything, and begins with what is left."""
+    made = writer(Profile(durability="transient", history=2), expected=["late"])
+    publish(made, 5)
+    _, lacking = made.lapse(EXPECTED_FOR_S + 0.1)
+    made.trim()
+
+    reader, after = subscribe(made, "late")
+
+    assert [(note.reader, note.received) for note in lacking] == [("late", 0)]
+    assert (reader.began, after) == (0, 3)
+
+
+def test_a_best_effort_subscriber_that_does_not_connect_is_not_noted():
+    """Nor one that does not match."""
+    made = Writer(Profile())
+    made.settle(["careless", "refused"], 0.0, best_effort=["careless"])
+    made.refuse("refused")
+    publish(made, 5)
+
+    assert made.lapse(EXPECTED_FOR_S + 0.1) == ([], [])
+    assert made.settled
+
+
+def test_notes_of_readers_are_bounded():
+    """The latest are kept."""
+    made = writer(expected=[f"reader {number}" for number in range(DROPPED_KEPT + 5)])
+    publish(made, 1)
+
+    made.lapse(EXPECTED_FOR_S + 0.1)
+
+    assert list(made.unsaid) == list(made.dropped) == [f"reader {number}" for number in range(5, DROPPED_KEPT + 5)]
 
 
 def test_who_is_behind_is_named():
