@@ -202,9 +202,11 @@ class ZmqDriver:
         peer = self._peers.get(address)
         if peer is None:
             try:
-                peer = self._open_peer(address)
+                peer = self._open_peer(address, needed=message.call != 0)
             except (LocalProtocolError, zmq.ZMQError):
                 return  # an address that cannot be connected to: the call times out
+            if peer is None:
+                return
         else:
             self._peers.move_to_end(address)
         frame = wire.encode(message)
@@ -252,10 +254,14 @@ class ZmqDriver:
             peer.backlog.popleft()
         self._poll_for(peer)
 
-    def _open_peer(self, address: str) -> _Peer:
+    def _open_peer(self, address: str, needed: bool) -> _Peer | None:
+        """Connect to an address; None when that would take the socket of a call and is not `needed`, as for a cast."""
         target = endpoint(address)
         if len(self._peers) >= MAX_PEERS:
-            self._close_peer(self._dispensable())
+            least = self._dispensable()
+            if least is None and not needed:
+                return None
+            self._close_peer(least or next(iter(self._peers)))
         socket = make_socket(self._context, zmq.DEALER)
         try:
             socket.connect(target)
@@ -265,12 +271,17 @@ class ZmqDriver:
         peer = self._peers[address] = self._by_socket[socket] = _Peer(socket)
         return peer
 
-    def _dispensable(self) -> str:
-        """The peer used least recently of those that nothing is due from or to; of all, if there is none."""
+    def _dispensable(self) -> str | None:
+        """The peer used least recently of those that nothing is due from or to, or else of those that only casts wait
+        for; None if a reply is due from every one.
+        """
+        casts_only = None
         for address, peer in self._peers.items():
-            if not peer.awaited and not peer.backlog:
-                return address
-        return next(iter(self._peers))
+            if not peer.awaited:
+                if not peer.backlog:
+                    return address
+                casts_only = casts_only or address
+        return casts_only
 
     def _close_peer(self, address: str) -> None:
         peer = self._peers.pop(address)

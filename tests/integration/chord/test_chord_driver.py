@@ -10,11 +10,11 @@ import pytest
 import zmq
 
 from chord import wire, zmq_driver
-from chord.effects import call
+from chord.effects import call, cast
 from chord.errors import PeerUnreachable
 from chord.kernel import Kernel
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import Ping, Pointer, Pong, Reply
+from chord.messages import Nudge, Ping, Pointer, Pong, Reply
 from chord.sockets import bind, make_context, make_socket
 from chord.zmq_driver import ZmqDriver
 
@@ -147,3 +147,51 @@ def test_an_idle_socket_goes_before_one_that_owes_a_reply(asking, monkeypatch):
         asking.ask(peer)
 
     assert asking.driver._peers.get(slow.address) is slow_peer
+
+
+def casting(asking, addresses: list[str]) -> None:
+    """A burst of casts to many."""
+
+    def burst():
+        for address in addresses:
+            yield from cast(address, Nudge())
+
+    asking.driver.start(burst())
+
+
+def test_a_burst_of_casts_takes_no_socket_from_a_call(asking, monkeypatch):
+    """With a reply due from every peer, casts to others are dropped; the calls get their replies."""
+    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    answering = False
+    held: list[int] = []
+
+    def later(call_id: int) -> list[bytes]:
+        held.append(call_id)
+        return [pong(call_id)] if answering else []
+
+    slow = [asking.server(later) for _ in range(3)]
+    outcomes: list = []
+    for peer in slow:
+        asking.driver.start(call(peer, Ping(), Pong, attempts=4), lambda reply, error: outcomes.append(error or reply))
+    before = dict(asking.driver._peers)
+
+    casting(asking, [f"127.0.0.1:{port}" for port in range(1, 20)])
+    assert asking.driver._peers == before
+    answering = True
+    deadline = time.monotonic() + DEADLINE_S
+    asking.driver.run(lambda: len(outcomes) == 3 or time.monotonic() > deadline)
+
+    assert outcomes == [Pong()] * 3
+    assert asking.driver._peers == before
+
+
+def test_a_cast_that_waits_for_a_connection_gives_way(asking, monkeypatch):
+    """A peer that cannot be reached, and that only a cast waits for, makes room before one that owes a reply."""
+    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 2)
+    slow = asking.server(lambda _call_id: [])
+    quick = asking.server(lambda call_id: [pong(call_id)])
+    asking.driver.start(call(slow, Ping(), Pong))
+    casting(asking, ["127.0.0.1:1"])
+
+    assert asking.ask(quick) == Pong()
+    assert set(asking.driver._peers) == {slow.address, quick.address}
