@@ -70,7 +70,10 @@ class Ring:
         version: int = 0,
         notify: str = "",
     ) -> Operation[Stored]:
-        """Store one entry of a record; version 0: one more than the owner holds. Raises StaleVersion, TooLarge, ..."""
+        """Store one entry of a record; version 0: one more than the owner holds.
+
+        Raises LocalProtocolError for what no ring could take, StaleVersion or TooLarge for what this one does not, ...
+        """
         _check_entry(entry)
         _check_sizes(entry, value, lease_s, version)
         request = Put(normalise(name), entry, value, lease_s, version, notify)
@@ -185,13 +188,19 @@ class Ring:
 def _check_entry(entry: str) -> None:
     check_text("entry id", entry)
     if not 1 <= len(entry) <= MAX_ENTRY_ID:
-        raise TooLarge(f"entry id {entry[:24]!r} has {len(entry)} characters; 1 to {MAX_ENTRY_ID} are allowed")
+        raise LocalProtocolError(
+            f"entry id {entry[:24]!r} has {len(entry)} characters; 1 to {MAX_ENTRY_ID} are allowed"
+        )
 
 
 def _check_sizes(entry: str, value: bytes, lease_s: float, version: int) -> None:
     if len(value) > MAX_VALUE_BYTES:
-        raise TooLarge(f"the value of {entry!r} has {len(value)} bytes; at most {MAX_VALUE_BYTES} are allowed")
+        raise LocalProtocolError(
+            f"the value of {entry!r} has {len(value)} bytes; at most {MAX_VALUE_BYTES} are allowed"
+        )
     if not 0 < lease_s <= MAX_LEASE_S:
-        raise TooLarge(f"the lease of {entry!r} is {lease_s} s; more than 0 and at most {MAX_LEASE_S:.0f} are allowed")
+        raise LocalProtocolError(
+            f"the lease of {entry!r} is {lease_s} s; more than 0 and at most {MAX_LEASE_S:.0f} are allowed"
+        )
     if not 0 <= version <= MAX_VERSION:
-        raise TooLarge(f"the version of {entry!r} is {version}; 0 to {MAX_VERSION} are allowed")
+        raise LocalProtocolError(f"the version of {entry!r} is {version}; 0 to {MAX_VERSION} are allowed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -138,8 +137,10 @@ def delete(
         stored = client.delete(name, entry)
     if as_json:
         print(json.dumps({"name": name, "entry": entry, "version": stored.version, "copies": stored.copies}))
+    elif stored.version == 0:
+        print(f"nothing to delete: {name} has no entry {entry}")
     else:
-        print(f"deleted {entry} of {name}", file=sys.stdout)
+        print(f"deleted {entry} of {name}")
 
 
 def is_consistent(views: list[Neighbours]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from chord import wire
 from chord.asking import Ring
 from chord.effects import call, cast, gather
-from chord.errors import NotMember, PeerUnreachable, RemoteProtocolError, TooLarge, WrongCluster
+from chord.errors import LocalProtocolError, NotMember, PeerUnreachable, RemoteProtocolError, WrongCluster
 from chord.host import Host, contact
 from chord.limits import MAX_PAGE_BYTES, MAX_VALUE_BYTES, PROTOCOL_VERSION
 from chord.messages import Failure, Get, Notify, Page, Ping, Pointer, Pong, Put, Request, Stored
@@ -174,7 +174,7 @@ def test_the_largest_value_is_stored_and_a_larger_one_refused(world, host):
     ask(world, kernel, ring.put("large", "entry", b"v" * MAX_VALUE_BYTES, LEASE_S))
     too_large = b"v" * (MAX_VALUE_BYTES + 1)
 
-    with pytest.raises(TooLarge, match="has 16385 bytes; at most 16384 are allowed"):
+    with pytest.raises(LocalProtocolError, match="has 16385 bytes; at most 16384 are allowed"):
         ask(world, kernel, ring.put("large", "entry", too_large, LEASE_S))
     with pytest.raises(RemoteProtocolError, match="unreadable request"):
         ask(world, kernel, call(me(host), Put("large", "entry", too_large, LEASE_S), Stored))

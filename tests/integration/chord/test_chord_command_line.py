@@ -118,6 +118,13 @@ def test_records_by_command(via):
     one_line(dht("get", "motd", via=via), 1, "nothing is stored under 'motd'")
 
 
+def test_deleting_what_is_not_there_says_so(via):
+    """It is no error, and nothing was deleted."""
+    done = dht("delete", "nothere", "--entry", "e", via=via)
+
+    assert (done.code, done.out) == (0, "nothing to delete: nothere has no entry e\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples(command):
     """Every command's help says what it does and shows it."""
@@ -170,6 +177,7 @@ def test_several_nodes_in_ringcast_via(via):
     assert dht("lookup", "a", via=f"{NOBODY} {via}").code == 0
     assert dht("lookup", "a", "--via", via, via=NOBODY).code == 0
     one_line(dht("lookup", "a", "--patience", "0.2", via=NOBODY), 1, f"no reply from {NOBODY}")
+    one_line(dht("lookup", "a", via=f"{NOBODY},{via}"), 2, "separate several by spaces, not commas")
 
 
 def test_a_dead_node_before_a_live_one_is_passed_over(via):
@@ -255,21 +263,24 @@ def test_a_node_that_cannot_start_says_why(arguments, said):
         (["lookup", "a", "--cluster", ""], 2),
         (["lookup", "a", "--cluster", "x" * 65], 2),
         (["lookup", "a", "--trace", "/proc/no/such"], 2),
-        (["put", "a", "v", "--lease", "0"], 1),
-        (["put", "a", "v", "--lease", "nan"], 1),
-        (["put", "a", "v", "--lease", "1e99"], 1),
-        (["put", "a", "x" * 20_000, "--lease", "5"], 1),
-        (["put", "a", "v", "--lease", "5", "--entry", ""], 1),
-        (["put", "a", "v", "--lease", "5", "--entry", "x" * 301], 1),
+        (["put", "a", "v", "--lease", "-1"], 2),
+        (["put", "a", "v", "--lease", "0"], 2),
+        (["put", "a", "v", "--lease", "2592001"], 2),
+        (["put", "a", "v", "--lease", "5", "--version", str(2**53)], 1),
+        (["put", "a", "v", "--lease", "nan"], 2),
+        (["put", "a", "v", "--lease", "1e99"], 2),
+        (["put", "a", "x" * 20_000, "--lease", "5"], 2),
+        (["put", "a", "v", "--lease", "5", "--entry", ""], 2),
+        (["put", "a", "v", "--lease", "5", "--entry", "x" * 301], 2),
         (["put", "a", "v", "--lease", "5", "--entry", b"\xff"], 2),
         (["delete", "a", "--entry", b"\xff"], 2),
-        (["put", "a", "v", "--lease", "5", "--version", str(2**53 + 1)], 1),
-        (["put", "a", "v", "--lease", "5", "--version", str(2**70)], 1),
+        (["put", "a", "v", "--lease", "5", "--version", str(2**53 + 1)], 2),
+        (["put", "a", "v", "--lease", "5", "--version", str(2**70)], 2),
     ],
     ids=lambda value: ascii(value)[:60],
 )
 def test_what_cannot_be_asked_says_why(via, arguments, code):
-    """An argument that no ring could take is one line, whatever is wrong with it."""
+    """One line, whatever is wrong with it; what no ring could take is wrong usage."""
     one_line(dht(*arguments, "--patience", "1", via=via), code, "")
 
 
