@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chord.cli import run
 from chord.cli_options import make_app
+from chord.cli_run import run
 from pubsub.cli_pub import pub
 from pubsub.cli_sub import sub, topics
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from chord.cli import FAILED, run
+from chord.cli_run import FAILED, run
 from experiments.interrupts import INTERRUPTED, unwind_on_signals
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -383,8 +383,12 @@ def test_unpickling_is_found(text):
 
 @pytest.mark.parametrize(
     ("module", "forbidden"),
-    [("chord.cli", HEAVY), ("chord.zmq_driver", HEAVY | {"rich", "typer"})],
-    ids=["chord.cli", "chord.zmq_driver"],
+    [
+        ("chord.cli", HEAVY | {"typer", "msgspec", "zmq"}),
+        ("chord.cli_app", HEAVY),
+        ("chord.zmq_driver", HEAVY | {"rich", "typer"}),
+    ],
+    ids=["chord.cli", "chord.cli_app", "chord.zmq_driver"],
 )
 def test_a_ring_node_loads_little(module, forbidden):
     """A ring node loads neither Spark nor what the simulator and the brokers need."""

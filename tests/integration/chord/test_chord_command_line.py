@@ -461,6 +461,17 @@ def test_a_second_interrupt_does_not_cut_the_farewell(ring: LocalRing):
     assert dht("get", "a", via=ring.addresses()[0]).code == 0
 
 
+@pytest.mark.parametrize("package", ["typer", "msgspec", "zmq"])
+def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path, monkeypatch, package):
+    """Ctrl-C while `dht` is still importing what it needs: exit code 130, nothing on stderr."""
+    (tmp_path / f"{package}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    done = dht("lookup", "a", "--via", NOBODY)
+
+    assert (done.code, done.out, done.err) == (130, "", "")
+
+
 def test_running_the_module_is_running_the_command():
     """`python -m chord.cli` is `dht`."""
     assert run(["-m", "chord.cli", "--help"]).out.startswith("Usage: ")

@@ -1,0 +1,58 @@
+"""How a command line runs: what an error looks like to a person, and which exit code it has."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import typer
+
+from chord.cli import INTERRUPTED
+from chord.errors import InvalidName, LocalProtocolError, RingcastError
+
+FAILED = 1
+USAGE = 2
+
+
+def run(application: typer.Typer) -> None:
+    """Run a command line; every RingcastError and OSError becomes one line on stderr and an exit code."""
+    try:
+        _mend_streams()
+        application()
+    except (InvalidName, LocalProtocolError) as error:
+        _say(error)
+        sys.exit(USAGE)
+    except RingcastError as error:
+        _say(error)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has had enough; keep the interpreter from complaining at exit.
+        _silence_stdout()
+        sys.exit(FAILED)
+    except OSError as error:
+        _say(error)
+        _silence_stdout()
+        sys.exit(FAILED)
+
+
+def _mend_streams() -> None:
+    """Let nothing that is printed fail for its characters, and a stream that was closed be an empty one."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  # open for as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # likewise
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # likewise
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    """Keep what is still buffered for a broken stdout from failing again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(error: RingcastError | OSError) -> None:
+    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+    print(f"error: {text}", file=sys.stderr)
