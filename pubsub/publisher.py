@@ -190,7 +190,7 @@ class Publisher:
         outbox = self._outboxes.get(name)
         if outbox is None:
             value = messages.encode(PublisherRecord(self.address, self.offered))
-            registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s)
+            registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s, warn=self._io.warn)
             origin = Origin(name, self._io.ring.space.key(name), self._producer)
             outbox = Outbox(origin, Writer(self.offered), registration)
             self._outboxes[name] = outbox

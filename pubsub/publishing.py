@@ -24,7 +24,7 @@ from pubsub.io_thread import IoThread
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import Gone, Heartbeat, subscriber_record
 from pubsub.outbox import Outbox
-from pubsub.registration import SUBSCRIBER, keep_publisher, withdraw
+from pubsub.registration import SUBSCRIBER, keep_listed, keep_publisher, withdraw
 from pubsub.trace import PublicationTrace
 from pubsub.writer import Reader, Writer
 
@@ -76,6 +76,7 @@ class Publishing:
                 self.hearing.touched[outbox.topic] = outbox
 
         self._io.driver.start(keep_publisher(self._io.ring, outbox.registration, registered))
+        self._io.driver.start(keep_listed(self._io.ring, outbox.registration))
 
     def start(self) -> None:
         """Listen to readers. `work` follows whatever wakes the thread, and reads them."""

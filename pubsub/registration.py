@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chord.asking import Ring
+from chord.asking import FINAL, Ring
 from chord.effects import Operation, sleep
 from chord.errors import RingcastError
 from chord.messages import Entry
@@ -17,11 +17,21 @@ REFRESHES = 3
 
 POLL_S = 2.0
 RETRY_S = 0.3
+REFUSED_S = 1.0
+REFUSED_AT_MOST_S = 30.0
+REFUSALS_COUNTED = 10
+"""What the ring refused for good is put again after the first, then twice as late each time, up to the second: somebody
+may have mended what was in its way."""
+
 WITHDRAW_STEPS = 200
 WITHDRAW_STEP_S = 0.01
 
 PUBLISHER = "pub/"
 SUBSCRIBER = "sub/"
+
+
+def _nobody(_text: str) -> None:
+    """Nobody wants to be told."""
 
 
 @dataclass
@@ -36,19 +46,37 @@ class Registration:
     registered: bool = False
     closed: bool = False
     busy: bool = False
+    refusals: int = 0
     error: RingcastError | None = None
+    warn: Callable[[str], None] = _nobody
 
     @property
     def missing(self) -> str:
         """What to tell a person when the ring did not take the entry in time."""
         return f"topic {self.topic!r} is not registered on the ring: {self.error or 'no answer yet'}"
 
+    def taken(self) -> None:
+        """The ring took the entry."""
+        self.error = None
+        self.refusals = 0
+
+    def failed(self, error: RingcastError) -> float:
+        """The ring did not take it; returns after how many seconds to try again. What is final is told once."""
+        self.error = error
+        if not isinstance(error, FINAL):
+            return RETRY_S
+        if not self.refusals:
+            self.warn(f"{self.missing}; trying again, ever more rarely")
+        pause_s = min(REFUSED_AT_MOST_S, REFUSED_S * 2.0**self.refusals)
+        self.refusals = min(self.refusals + 1, REFUSALS_COUNTED)
+        return pause_s
+
 
 Found = Callable[[list[Entry]], None]
 
 
 def keep_publisher(ring: Ring, registration: Registration, first: Found) -> Operation[None]:
-    """Keep a publisher registered, also in the directory; `first` gets the record as it was right after the first put.
+    """Keep a publisher registered; `first` gets the record as it was right after the first put.
 
     Put first, read then: a subscriber that registers meanwhile is in the record, or finds the publisher in it.
     """
@@ -59,14 +87,26 @@ def keep_publisher(ring: Ring, registration: Registration, first: Found) -> Oper
                 entries = yield from ring.get(registration.topic)
                 registration.registered = True
                 first(entries)
-            topic = registration.topic
-            yield from ring.put(directory_of(topic, ring.space), entry_of(topic), b"", registration.lease_s)
-            registration.error = None
+            registration.taken()
         except RingcastError as error:
-            registration.error = error
-            yield from sleep(RETRY_S)
+            yield from sleep(registration.failed(error))
         else:
             yield from sleep(registration.lease_s / REFRESHES)
+
+
+def keep_listed(ring: Ring, registration: Registration) -> Operation[None]:
+    """Keep the topic of a publisher in the directory, whatever becomes of the publisher's own entry."""
+    topic = registration.topic
+    directory = directory_of(topic, ring.space)
+    listing = Registration(directory, entry_of(topic), b"", lease_s=registration.lease_s, warn=registration.warn)
+    while not registration.closed:
+        try:
+            yield from _put(ring, listing)
+            listing.taken()
+        except RingcastError as error:
+            yield from sleep(listing.failed(error))
+        else:
+            yield from sleep(listing.lease_s / REFRESHES)
 
 
 def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Operation[None]:
@@ -80,13 +120,12 @@ def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Ope
                 since_put_s = 0.0
             entries = yield from ring.get(registration.topic)
             registration.registered = True
-            registration.error = None
+            registration.taken()
             if not registration.closed:
                 found(entries)
         except RingcastError as error:
-            registration.error = error
             since_put_s = refresh_s
-            yield from sleep(RETRY_S)
+            yield from sleep(registration.failed(error))
         else:
             pause_s = min(POLL_S, refresh_s)
             yield from sleep(pause_s)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
 from chord.asking import Ring
-from chord.errors import InvalidName, LookupFailed
+from chord.errors import InvalidName, LookupFailed, TooLarge
 from chord.host import Host
 from chord.identifiers import IdentifierSpace
 from chord.settings import Settings
 from pubsub.directory import directories, directory_of, entry_of, list_topics
-from pubsub.registration import Registration, keep_publisher, keep_subscriber, withdraw
+from pubsub.registration import REFUSED_AT_MOST_S, Registration, keep_listed, keep_publisher, keep_subscriber, withdraw
 
 
 class OneNode:
@@ -56,7 +57,9 @@ def test_a_publisher_is_in_the_record_of_its_topic_and_in_the_directory(node):
     found = []
     node.run(node.ring.put("t", "sub/early", b"", 60.0))
 
-    node.start(keep_publisher(node.ring, Registration("t", "pub/1", b"value"), found.append))
+    registration = Registration("t", "pub/1", b"value")
+    node.start(keep_publisher(node.ring, registration, found.append))
+    node.start(keep_listed(node.ring, registration))
 
     assert [[entry.entry for entry in entries] for entries in found] == [["pub/1", "sub/early"]]
     assert node.ids(directory_of("t", node.ring.space)) == ["topic/t"]
@@ -138,6 +141,66 @@ def test_a_registration_that_fails_is_tried_again(node):
     node.sleep(1.0)
     assert registration.error is None
     assert node.ids("t") == ["pub/1"]
+
+
+class FirmRing(Ring):
+    """A ring that refuses some names for good, and counts what is put under each."""
+
+    def __init__(self, node, *refused):
+        super().__init__(node.kernel, ["127.0.0.1:5000"])
+        self.refused = refused
+        self.puts = Counter()
+
+    def put(self, name, *arguments, **named):
+        self.puts[name] += 1
+        if name in self.refused:
+            raise TooLarge("nothing more goes in")
+        return super().put(name, *arguments, **named)
+
+
+@pytest.mark.parametrize("keep", [keep_publisher, keep_subscriber], ids=["publisher", "subscriber"])
+def test_a_registration_that_is_refused_for_good_is_tried_ever_more_rarely(node, keep):
+    """And said once."""
+    warnings = []
+    ring = FirmRing(node, "t")
+    registration = Registration("t", "some/1", b"value", warn=warnings.append)
+
+    node.start(keep(ring, registration, lambda _entries: None))
+    node.sleep(10 * REFUSED_AT_MOST_S)
+
+    assert 10 <= ring.puts["t"] <= 16
+    assert warnings == ["topic 't' is not registered on the ring: nothing more goes in; trying again, ever more rarely"]
+
+
+def test_a_registration_that_was_refused_is_told_again_after_it_was_taken():
+    """It is another refusal then, and the pauses begin short again."""
+    warnings = []
+    registration = Registration("t", "pub/1", b"value", warn=warnings.append)
+
+    pauses = [registration.failed(TooLarge("first")) for _ in range(3)]
+    registration.taken()
+    pauses.append(registration.failed(TooLarge("second")))
+
+    assert pauses == [1.0, 2.0, 4.0, 1.0]
+    assert [warning.split(": ")[1] for warning in warnings] == [
+        "first; trying again, ever more rarely",
+        "second; trying again, ever more rarely",
+    ]
+
+
+def test_a_directory_that_refuses_a_topic_does_not_keep_its_publisher_from_the_ring(node):
+    """Each entry has a life of its own."""
+    warnings = []
+    registration = Registration("t", "pub/1", b"value", warn=warnings.append)
+    directory = directory_of("t", node.ring.space)
+    ring = FirmRing(node, directory)
+
+    node.start(keep_publisher(ring, registration, lambda _entries: None))
+    node.start(keep_listed(ring, registration))
+    node.sleep(60.0)
+
+    assert node.ids("t") == ["pub/1"]
+    assert [warning.partition(" is not")[0] for warning in warnings] == [f"topic {directory!r}"]
 
 
 def test_a_directory_that_cannot_be_read_is_an_error(node):
