@@ -19,7 +19,7 @@ from pubsub.io_thread import IoThread
 from pubsub.messages import Unsubscribe
 from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
-from pubsub.subscription import Subscription
+from pubsub.subscription import SILENT_FOR_S, Subscription
 
 UNLISTED_FOR_S = 3.0
 """A publisher that the ring does not name any more is kept for as long as it was heard within this time."""
@@ -52,7 +52,8 @@ class Finding:
     ) -> None:
         value = messages.encode(messages.SubscriberRecord(requested))
         self.registrations = {
-            topic: Registration(topic, SUBSCRIBER + name, value, io.kernel.address, lease_s) for topic in topics
+            topic: Registration(topic, SUBSCRIBER + name, value, io.kernel.address, lease_s, warn=io.warn)
+            for topic in topics
         }
         self.subscriptions: dict[tuple[str, int], tuple[Subscription, Connection]] = {}
         self._io = io
@@ -102,23 +103,35 @@ class Finding:
         if record is None or record.mode != "direct":
             return
         self._unlisted.discard(key)
-        if key in self.subscriptions:
+        now = time.monotonic()
+        held = self.subscriptions.get(key)
+        if held is not None and (held[1].address == record.address or held[0].silent_s(now) <= SILENT_FOR_S):
             return
         try:
             connection = self._connections.get(record.address) or self._connect(record.address)
         except (LocalProtocolError, zmq.ZMQError):
             return  # an address that cannot be connected to: its publisher is as good as absent
-        now = time.monotonic()
-        subscription = Subscription(self._next_stream, entry.name, publisher, self._name, self._requested, now)
+        if held is None:
+            subscription = self._begin(key, now)
+        else:
+            # The ring names another address than the one that does not answer.
+            subscription, silent = held
+            _leave(key, subscription, silent)
+        self.subscriptions[key] = (subscription, connection)
+        connection.by_stream[subscription.stream] = subscription
+        connection.by_topic[key] = subscription
+        connection.say(subscription.subscribe(now))
+
+    def _begin(self, key: tuple[str, int], now: float) -> Subscription:
+        """The subscription to a publisher that is new, or that was let go before."""
+        topic, publisher = key
+        subscription = Subscription(self._next_stream, topic, publisher, self._name, self._requested, now)
         self._next_stream += 1
         if key in self._left_off:
             left_off = self._left_off.pop(key)
             subscription.next = left_off.next
             subscription.taken = subscription.queued = left_off.taken
-        self.subscriptions[key] = (subscription, connection)
-        connection.by_stream[subscription.stream] = subscription
-        connection.by_topic[key] = subscription
-        connection.say(subscription.subscribe(now))
+        return subscription
 
     def _connect(self, address: str) -> Connection:
         target = endpoint(address)
@@ -164,10 +177,8 @@ class Finding:
                 del self._connections[address]
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
-        connection.say(Unsubscribe(subscription.stream))
+        _leave(key, subscription, connection)
         del self.subscriptions[key]
-        del connection.by_stream[subscription.stream]
-        connection.by_topic.pop(key, None)
         self._unlisted.discard(key)
         if subscription.next is not None:
             self._left_off[key] = _LeftOff(subscription.next, subscription.taken, subscription.missing)
@@ -185,6 +196,12 @@ class Finding:
                 self._io.driver.unwatch(connection.socket)
                 connection.socket.close(linger=0)
         return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
+
+
+def _leave(key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
+    connection.say(Unsubscribe(subscription.stream))
+    del connection.by_stream[subscription.stream]
+    connection.by_topic.pop(key, None)
 
 
 def _publisher(entry: Entry) -> int | None:

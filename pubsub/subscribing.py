@@ -148,9 +148,6 @@ class Subscribing:
 
     def work(self, now: float) -> bool:
         """Acknowledge what came and what was taken; look after publishers that fell silent."""
-        if now >= self._tick_at:
-            self._tick_at = now + TICK_S
-            self.finding.tick(now)
         if self.urgent or now >= self._ack_at:
             self.urgent = False
             self._ack_at = now + ACK_PAUSE_S
@@ -158,6 +155,9 @@ class Subscribing:
         elif self._touched:
             self._acknowledge(self._touched.values(), now)
         self._touched.clear()
+        if now >= self._tick_at:
+            self._tick_at = now + TICK_S
+            self.finding.tick(now)  # closes connections, which nothing may be said over from then on
         self._trace()
         return False
 

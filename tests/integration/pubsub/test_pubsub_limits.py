@@ -20,6 +20,7 @@ from pubsub.messages import Gone, Heartbeat, Subscribe, Subscribed, Unsubscribe
 from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -75,13 +76,16 @@ class Rude:
     """A publisher that sends as much as it likes. It is registered for a topic; `hear` skips to a kind of message."""
 
     def __init__(self, ring, topic, router):
+        self._ring = ring
         self._router = router
         self._route = b""
         router.bind("tcp://127.0.0.1:*")
-        address = router.get(zmq.LAST_ENDPOINT).decode().removeprefix("tcp://").strip("\0")
+        self.address = router.get(zmq.LAST_ENDPOINT).decode().removeprefix("tcp://").strip("\0")
         self._origin = Origin(topic, IdentifierSpace().key(topic), 7)
+
+    def register(self, address):
         record = messages.PublisherRecord(address, Profile())
-        ring.put(topic, f"{PUBLISHER}{7:016x}", messages.encode(record), 30.0)
+        self._ring.put(self._origin.topic, f"{PUBLISHER}{7:016x}", messages.encode(record), 30.0)
 
     def hear(self, kind):
         deadline = time.monotonic() + DEADLINE_S
@@ -91,6 +95,9 @@ class Rude:
             if isinstance(message, kind):
                 return message
         raise AssertionError(f"no {kind} came")
+
+    def say_after(self, kind, answer):
+        self.say(answer(self.hear(kind)))
 
     def say(self, message):
         self._router.send_multipart([self._route, messages.encode(message)])
@@ -111,6 +118,7 @@ def test_the_queue_of_a_subscriber_is_bounded_whatever_a_publisher_sends(via, to
         router.set(zmq.LINGER, 0)
         router.set(zmq.RCVTIMEO, int(DEADLINE_S * 1000))
         rude = Rude(ring, topic, router)
+        rude.register(rude.address)
         stream = rude.hear(Subscribe).stream
         rude.say(Subscribed(stream, 0))
         for sequence in range(1, 101):
@@ -126,6 +134,35 @@ def test_the_queue_of_a_subscriber_is_bounded_whatever_a_publisher_sends(via, to
         taken += sequences(take(subscriber, again.after + 1 - len(taken)))
         assert taken == list(range(1, again.after + 2))
         assert subscriber.lost == 0
+
+
+def test_a_publisher_is_looked_for_where_the_ring_says_once_it_is_silent(via, topic):
+    """The first address that the ring named was wrong; the samples go on where they were, and nothing is lost."""
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.ROUTER) as router,
+        context.socket(zmq.ROUTER) as moved,
+        RingClient(via) as ring,
+        Subscriber([topic], via=via) as subscriber,
+    ):
+        for each in (router, moved):
+            each.set(zmq.LINGER, 0)
+            each.set(zmq.RCVTIMEO, int(DEADLINE_S * 1000))
+        before, after = Rude(ring, topic, router), Rude(ring, topic, moved)
+        before.register("127.0.0.1:1")
+        eventually(lambda: subscriber.publishers, what="the wrong address is tried")
+        before.register(before.address)
+        before.say_after(Subscribe, lambda asked: Subscribed(asked.stream, 0))
+        before.send(1, [b"x"])
+        assert sequences(take(subscriber, 1)) == [1]
+
+        after.register(after.address)
+        asked = after.hear(Subscribe)
+        assert asked.after == 1
+        after.say(Subscribed(asked.stream, 1))
+        after.send(2, [b"y"])
+        assert sequences(take(subscriber, 1)) == [2]
+        assert subscriber.publishers == [(topic, f"{7:016x}")]
 
 
 def test_a_message_of_many_frames_costs_no_memory(via, topic, dealer):
