@@ -26,6 +26,7 @@ def analyse(run: Path, master: str, out: Path, progress: Progress = silent, sess
     from experiments.report import figures  # matplotlib takes most of a second
 
     found = parts(run)
+    verdict = files.read_verdict(run)
     out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with nullcontext(session) if session else Session(master) as spark:
@@ -48,5 +49,7 @@ def analyse(run: Path, master: str, out: Path, progress: Progress = silent, sess
         "figures": round(time.monotonic() - counted, 2),
         "total": round(time.monotonic() - started, 2),
     }
+    if verdict is not None:
+        summary.add_verdict(verdict)
     files.write_summary(summary, out)
     return summary

@@ -50,7 +50,7 @@ def subscribers(
         by_name.setdefault(flow.subscriber, []).append(flow)
     last = _last_sequences(flows, sent)
     rows = []
-    for name, own in sorted(by_name.items()):
+    for name, own in by_name.items():
         asked = announced.get(name)
         topics = {flow.topic for flow in own} | set(asked.topics if asked else ())
         published = _published(own, sent, last, topics if asked and asked.from_start else set())
@@ -68,9 +68,10 @@ def subscribers(
                 duplicated=delivered - distinct,
                 latency_us=_latency(own, histograms[name]) if own else None,
                 delivered_after_kill=None if run.kill_us is None else sum(flow.after_kill for flow in own),
+                label=asked.label if asked else None,
             )
         )
-    return rows
+    return sorted(rows, key=lambda row: row.name)
 
 
 def _last_sequences(flows: Sequence[Flow], sent: Sequence[Publication]) -> dict[tuple[str, str], int]:

@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 
 VERSION = 1
+KEPT, BROKEN, INTERRUPTED, FAILED = "kept", "broken", "interrupted", "failed"
+"""How a demo ends: with every promise kept, with some not kept, or early."""
+
 SOURCE_NAMES = {"live": "live", "mininet": "Mininet", "sim": "simulated", "static": "simulated (static ring)"}
 
 
@@ -31,8 +34,9 @@ class Hops(msgspec.Struct, frozen=True):
 class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
     """What one subscriber got. `published` and `lost` are null when no publication row tells what was sent.
 
-    `published` counts from the first sample that it got (from each publisher's first, if it asked for all of them).
-    `delivered_after_kill` counts samples published after the kill; null in a run without one.
+    `label` is what run.json calls it, if it does. `published` counts from the first sample that it got (from each
+    publisher's first, if it asked for all of them). `delivered_after_kill` counts samples published after the kill;
+    null in a run without one.
     """
 
     run: str
@@ -45,6 +49,12 @@ class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
     duplicated: int
     latency_us: Latency | None
     delivered_after_kill: int | None = None
+    label: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a reader knows it by."""
+        return self.label or self.subscriber
 
 
 class Deliveries(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +71,7 @@ class Lookups(msgspec.Struct, frozen=True, kw_only=True):
     """The lookups of one run and mode. Hops and latencies are those of lookups that were answered.
 
     `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1, with successor lists of r entries.
-    `after_kill` counts by outcome the lookups begun after the kill; null in a run without one.
+    `after_kill` counts by outcome the lookups that any process began after the kill; null in a run without one.
     """
 
     run: str
@@ -125,6 +135,21 @@ class LatencyPoint(msgspec.Struct, frozen=True):
     share: float
 
 
+class Verdict(msgspec.Struct, kw_only=True):
+    """How the demo ended, and what it checked beside Spark's tables: the random names that its load looked up.
+
+    `failures` says, a sentence each, what did not hold, or why the demo ended early.
+    """
+
+    outcome: str
+    lookups_checked: int = 0
+    lookups_after_kill: int = 0
+    wrong_after_kill: int = 0
+    wrong_before_kill: int = 0
+    failures: list[str] = []
+    elapsed_s: float = 0.0
+
+
 class Summary(msgspec.Struct, kw_only=True):
     """Everything that one analysis found. `latency` goes to a CSV of its own, not into summary.json."""
 
@@ -140,8 +165,13 @@ class Summary(msgspec.Struct, kw_only=True):
     timeline: list[TimelinePoint]
     latency: list[LatencyPoint]
     files: list[str] = []
-    demo: dict[str, Any] | None = None
+    demo: Verdict | None = None
     elapsed_s: dict[str, float] = {}
+
+    def add_verdict(self, verdict: Verdict) -> None:
+        """Take in how the demo that left this run ended."""
+        self.demo = verdict
+        self.elapsed_s["demo"] = verdict.elapsed_s
 
     def as_json(self) -> bytes:
         """The content of summary.json: indented, keys in a fixed order."""

@@ -8,17 +8,17 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
 from chord.client import RingClient
 from chord.settings import Settings
 from experiments.analyse import analyse
-from experiments.analysis.summary import Summary
+from experiments.analysis.summary import FAILED, INTERRUPTED, Summary, Verdict
 from experiments.demo.crew import END_S, Worker
-from experiments.demo.display import Display, Seat
-from experiments.demo.verdict import Verdict, judge, read_answers
-from experiments.report.files import write_summary
+from experiments.demo.display import Display
+from experiments.demo.picture import Seat
+from experiments.demo.verdict import judge, read_answers
+from experiments.report.files import write_summary, write_verdict
 from experiments.report.terminal import print_summary, progress_bar
 from experiments.rings.processes import LocalRing, Node, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
@@ -34,7 +34,7 @@ TURN_S = 0.05
 
 
 class Demo:
-    """One run of the demo, in a run directory of its own."""
+    """One run of the demo, in a run directory of its own, which says what it is even if the demo ends early."""
 
     def __init__(self, runs: Path, seconds: float, master: str) -> None:
         self._run = runs / datetime.now().strftime("demo-%Y%m%d-%H%M%S")
@@ -42,31 +42,70 @@ class Demo:
         self._seconds = seconds
         self._master = master
         self._console = Console()
+        self._display = Display(self._console)
         self._started = time.monotonic()
-        self._started_us = time.time_ns() // 1000
+        self._info = RunInfo(
+            run=self._run.name,
+            source="live",
+            cluster="ringcast",
+            ring_size=NODES,
+            successors=Settings().successors,
+            bits=64,
+            commit=checked_out(),
+            started_us=time.time_ns() // 1000,
+        )
         self._workers: list[Worker] = []
         self._before: list[int] = []
         self._after: list[int] = []
         self._killed_at = 0.0
-        self._kill_us = 0
 
     def play(self) -> bool:
         """Run it all and print the tables; whether every promise was kept."""
         self._traces.mkdir(parents=True)
-        with ExitStack() as stack:
-            display = stack.enter_context(Display(self._console))
-            ring = stack.enter_context(LocalRing(self._traces))
-            stack.callback(self._kill_workers)
-            self._form_ring(ring, display)
-            self._publish(ring, display)
-            self._end(display)
-            display.say("publishing is over; Spark reads the traces")
-        self._save_run()
+        self._info.save(self._run)
+        try:
+            self._perform()
+            verdict, summary = self._judge()
+        except BaseException as error:
+            self._leave(error)
+            raise
+        summary.add_verdict(verdict)
+        write_summary(summary, self._run / "analysis")
+        print_summary(summary, self._run / "analysis")
+        return not verdict.failures
+
+    def _perform(self) -> None:
+        display = self._display
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(display)
+                ring = stack.enter_context(LocalRing(self._traces))
+                stack.callback(self._kill_workers)
+                self._form_ring(ring, display)
+                self._publish(ring, display)
+                self._end(display)
+                display.phase = "Spark reads the traces"
+                display.say(f"publishing is over; {display.phase}")
+        finally:
+            self._info.subscribers = self._subscribers()
+            self._info.save(self._run)
+
+    def _judge(self) -> tuple[Verdict, Summary]:
         with progress_bar() as progress:
             summary = analyse(self._run, self._master, self._run / "analysis", progress)
         answers = read_answers(self._run / "answers.msgpack")
         verdict = judge(answers, self._before, self._after, self._killed_at, summary)
-        return self._report(summary, verdict)
+        verdict.elapsed_s = self._elapsed_s()
+        write_verdict(verdict, self._run)
+        return verdict, summary
+
+    def _leave(self, error: BaseException) -> None:
+        """Leave word of an early end."""
+        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit))
+        said = f"it was interrupted; last: {self._display.phase}" if interrupted else str(error)
+        outcome = INTERRUPTED if interrupted else FAILED
+        write_verdict(Verdict(outcome=outcome, failures=[said], elapsed_s=self._elapsed_s()), self._run)
+        self._display.say(f"ended early; its traces are in {self._run}")
 
     # The course ----------------------------------------------------------------------------------------------------
 
@@ -92,7 +131,7 @@ class Demo:
             seat.topics = topics.get(seat.address, [])
         others = [node.address for node in ring.nodes if node is not victim]
         subscribers = [
-            self._start(f"subscriber {number + 1} of {topic}", "subscribe", topic, 0, ring.addresses()[:3])
+            self._start(f"subscriber {_airport(topic)} {number + 1}", "subscribe", topic, 0, ring.addresses()[:3])
             for topic in TOPICS
             for number in range(2)
         ]
@@ -101,7 +140,7 @@ class Demo:
         display.say(display.phase)
         self._wait(lambda: all(worker.ready for worker in (*subscribers, asking)), READY_S, display)
         publishers = [
-            self._start(f"publisher of {topic}", "publish", topic, self._seconds, ring.addresses()[-3:])
+            self._start(f"publisher {_airport(topic)}", "publish", topic, self._seconds, ring.addresses()[-3:])
             for topic in TOPICS
         ]
         self._wait(lambda: all(worker.ready for worker in publishers), READY_S, display)
@@ -115,7 +154,7 @@ class Demo:
             return sum(publisher.count for publisher in publishers)
 
         self._wait(lambda: sent() >= KILL_WHEN_SENT * total, 3 * self._seconds, display)
-        self._kill(ring, victim, display, total - sent(), total, topics[victim.address])
+        self._kill(ring, victim, display, total - sent(), topics[victim.address])
         self._wait(lambda: all(publisher.done for publisher in publishers), 3 * self._seconds, display)
 
     def _victim(self, ring: LocalRing) -> tuple[Node, dict[str, list[str]]]:
@@ -128,17 +167,15 @@ class Demo:
                 owned.setdefault(owner.address, []).append(topic)
         return next(node for node in ring.nodes if node.address in owned), owned
 
-    def _kill(
-        self, ring: LocalRing, victim: Node, display: Display, unsent: int, total: int, topics: list[str]
-    ) -> None:
+    def _kill(self, ring: LocalRing, victim: Node, display: Display, unsent: int, topics: list[str]) -> None:
         ring.kill(victim)
         self._killed_at = time.monotonic()
-        self._kill_us = time.time_ns() // 1000
+        self._info.kill_us = time.time_ns() // 1000
         self._after = [node.identifier for node in ring.nodes]
         for seat in display.seats:
             seat.killed = seat.killed or seat.address == victim.address
-        display.phase = f"kill -9 of {victim.address}, which owned {', '.join(topics)}"
-        display.say(f"{display.phase}; {unsent:,} of {total:,} rows unsent")
+        display.phase = f"kill -9 of {victim.address}, owner of {', '.join(topics)}"
+        display.say(f"{display.phase}; {unsent:,} rows unsent")
 
     def _end(self, display: Display) -> None:
         for worker in self._workers:
@@ -173,38 +210,18 @@ class Demo:
 
     # Results -------------------------------------------------------------------------------------------------------
 
-    def _save_run(self) -> None:
-        subscribers = {
-            str(worker.heard["id"]): SubscriberInfo(topics=[worker.what], from_start=True)
+    def _subscribers(self) -> dict[str, SubscriberInfo]:
+        return {
+            worker.heard["id"]: SubscriberInfo(
+                topics=[worker.what], from_start=True, label=worker.label.removeprefix("subscriber ")
+            )
             for worker in self._workers
-            if worker.part == "subscribe"
+            if worker.part == "subscribe" and worker.ready
         }
-        RunInfo(
-            run=self._run.name,
-            source="live",
-            cluster="ringcast",
-            ring_size=NODES,
-            successors=Settings().successors,
-            bits=64,
-            commit=checked_out(),
-            started_us=self._started_us,
-            kill_us=self._kill_us,
-            subscribers=subscribers,
-        ).save(self._run)
 
-    def _report(self, summary: Summary, verdict: Verdict) -> bool:
-        elapsed_s = time.monotonic() - self._started
-        summary.elapsed_s["demo"] = round(elapsed_s, 1)
-        summary.demo = msgspec.to_builtins(verdict)
-        write_summary(summary, self._run / "analysis")
-        print_summary(summary, self._run / "analysis")
-        self._console.print(
-            f"{verdict.lookups_after_kill:,} lookups after the kill checked against the survivors' identifiers: "
-            f"{verdict.wrong_after_kill} wrong or failed.",
-            highlight=False,
-        )
-        for failure in verdict.failures:
-            self._console.print(f"not kept: {failure}", style="bold red", highlight=False, markup=False)
-        kept = "every promise kept" if not verdict.failures else "failed"
-        self._console.print(f"demo: {kept}, in {elapsed_s:.1f} s", style="bold", highlight=False)
-        return not verdict.failures
+    def _elapsed_s(self) -> float:
+        return round(time.monotonic() - self._started, 1)
+
+
+def _airport(topic: str) -> str:
+    return topic.rpartition(".")[2]

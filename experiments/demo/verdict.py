@@ -6,20 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from experiments.analysis.summary import Summary
+from experiments.analysis.summary import BROKEN, KEPT, Summary, Verdict
 from experiments.rings.load import Answer, wrong_owners
 
 SAMPLES_AFTER_KILL = 1_000
-
-
-class Verdict(msgspec.Struct):
-    """What was checked beside Spark's tables. `failures` says, a sentence each, what did not hold."""
-
-    lookups_checked: int
-    lookups_after_kill: int
-    wrong_after_kill: int
-    wrong_before_kill: int
-    failures: list[str]
 
 
 def judge(answers: list[Answer], before: list[int], after: list[int], killed_at: float, summary: Summary) -> Verdict:
@@ -38,13 +28,19 @@ def judge(answers: list[Answer], before: list[int], after: list[int], killed_at:
     for subscriber in summary.subscribers:
         got = subscriber.delivered_after_kill or 0
         if got < SAMPLES_AFTER_KILL:
-            failures.append(f"subscriber {subscriber.subscriber} got {got} samples after the kill")
+            failures.append(f"subscriber {subscriber.name} got {got} samples after the kill")
         if subscriber.lost or subscriber.duplicated:
             failures.append(
-                f"subscriber {subscriber.subscriber} lost {subscriber.lost} samples and got "
-                f"{subscriber.duplicated} twice"
+                f"subscriber {subscriber.name} lost {subscriber.lost} samples and got {subscriber.duplicated} twice"
             )
-    return Verdict(len(answers), late, wrong_after, wrong_before, failures)
+    return Verdict(
+        outcome=BROKEN if failures else KEPT,
+        lookups_checked=len(answers),
+        lookups_after_kill=late,
+        wrong_after_kill=wrong_after,
+        wrong_before_kill=wrong_before,
+        failures=failures,
+    )
 
 
 def read_answers(path: Path) -> list[Answer]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 
-from experiments.analysis.summary import Summary
+from experiments.analysis.summary import Summary, Verdict
+from experiments.traces.run import BadRun
 
 TABLES = ("subscribers", "deliveries", "lookups", "hops", "events", "timeline", "latency")
 SUMMARY_FILE = "summary.json"
+VERDICT_FILE = "verdict.json"
 
 
 def write(summary: Summary, out: Path) -> list[str]:
@@ -31,9 +33,28 @@ def write(summary: Summary, out: Path) -> list[str]:
 
 def write_summary(summary: Summary, out: Path) -> Path:
     """Write summary.json, whole or not at all."""
-    path = out / SUMMARY_FILE
-    fresh = out / (SUMMARY_FILE + ".new")
-    fresh.write_bytes(summary.as_json())
+    return _write_whole(out / SUMMARY_FILE, summary.as_json())
+
+
+def write_verdict(verdict: Verdict, run: Path) -> Path:
+    """Write verdict.json beside run.json, whole or not at all, for every later analysis of the run."""
+    return _write_whole(run / VERDICT_FILE, msgspec.json.format(msgspec.json.encode(verdict), indent=2) + b"\n")
+
+
+def read_verdict(run: Path) -> Verdict | None:
+    """The verdict that a run left, if it left one. Raises BadRun."""
+    path = run / VERDICT_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Verdict)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadRun(f"{path} is no verdict ({error}); remove it to analyse the run without one") from None
+
+
+def _write_whole(path: Path, content: bytes) -> Path:
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_bytes(content)
     return fresh.replace(path)
 
 

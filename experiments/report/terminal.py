@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from experiments.analysis.summary import SOURCE_NAMES, Summary
+from experiments.analysis.summary import BROKEN, KEPT, SOURCE_NAMES, Summary, Verdict
 
 MOST_ROWS = 24
 
@@ -38,6 +38,9 @@ def print_summary(summary: Summary, out: Path) -> None:
     console.print()
     console.print(Text(f"{out}: summary.json, {', '.join(summary.files)}", overflow="fold"))
     console.print(Text(f"analysed in {summary.elapsed_s['total']:.1f} s"))
+    if summary.demo is not None:
+        for line in verdict_lines(summary.demo):
+            console.print(line)
 
 
 def show(summary: Summary, console: Console) -> None:
@@ -93,13 +96,26 @@ def notes(summary: Summary) -> list[str]:
     return lines + [f"not read: {text}" for text in damage.get("unreadable", [])]
 
 
+def verdict_lines(verdict: Verdict) -> Iterator[Text]:
+    """What the demo checked, what did not hold, and how it ended."""
+    if verdict.lookups_checked:
+        yield Text(
+            f"Of the lookups after the kill, {verdict.lookups_after_kill:,} were the demo's own random names, checked "
+            f"against the survivors' identifiers: {verdict.wrong_after_kill} wrong or failed."
+        )
+    for failure in verdict.failures:
+        yield Text(f"not kept: {failure}" if verdict.outcome == BROKEN else failure, style="bold red")
+    ended = {KEPT: "every promise kept", BROKEN: "failed"}.get(verdict.outcome, verdict.outcome)
+    yield Text(f"demo: {ended}, in {verdict.elapsed_s:.1f} s", style="bold")
+
+
 def _subscribers(summary: Summary, several: bool) -> Table:
     table = _table("Subscribers (latency in us)", several, "subscriber", "topics")
     _numbers(table, "sent", "got", "lost", "twice", "p50", "p99", "max")
     for row in summary.subscribers[:MOST_ROWS]:
         latency = row.latency_us
         figures = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
-        names = (row.run, row.subscriber, str(len(row.topics)))
+        names = (row.run, row.name, str(len(row.topics)))
         values = (row.published, row.distinct, row.lost, row.duplicated, *figures)
         table.add_row(*_names(names, several), *map(_number, values), style="red" if row.lost else None)
     return _more(table, len(summary.subscribers), "subscribers.csv")
@@ -141,11 +157,13 @@ def _lookup_latency(summary: Summary, several: bool) -> Table:
 
 
 def _after_kill(summary: Summary, several: bool) -> Table:
-    table = _table("After the kill", several, "what")
+    asked = any(row.after_kill for row in summary.lookups)
+    whose = " (lookups: those of publishers and subscribers included)" if asked else ""
+    table = _table(f"After the kill{whose}", several, "what")
     _numbers(table, "count")
     for subscriber in summary.subscribers[:MOST_ROWS]:
         if subscriber.delivered_after_kill is not None:
-            names = (subscriber.run, f"delivered to {subscriber.subscriber}")
+            names = (subscriber.run, f"delivered to {subscriber.name}")
             table.add_row(*_names(names, several), _number(subscriber.delivered_after_kill))
     for lookup in summary.lookups[:MOST_ROWS]:
         for outcome, count in (lookup.after_kill or {}).items():

@@ -20,10 +20,14 @@ class BadRun(LocalProtocolError):
 
 
 class SubscriberInfo(msgspec.Struct, kw_only=True):
-    """What one subscriber asked for: its topics, and whether from the first sample on or from when it came."""
+    """What one subscriber asked for: its topics, and whether from the first sample on or from when it came.
+
+    `label` is what people call it.
+    """
 
     topics: list[str]
     from_start: bool = False
+    label: str | None = None
 
 
 class RunInfo(msgspec.Struct, kw_only=True):

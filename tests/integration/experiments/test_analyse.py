@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from chord.spool import Spool
 from chord.trace import LookupTrace
 from experiments.analyse import analyse
-from experiments.analysis.summary import Summary
+from experiments.analysis.summary import Summary, Verdict
+from experiments.report.files import write_verdict
+from experiments.report.terminal import show, verdict_lines
 from experiments.spark.session import Session
 from experiments.traces import examples
 from experiments.traces.run import SubscriberInfo
@@ -235,6 +238,35 @@ def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Se
     assert found.damage["cut_tails"] == 2
     assert "ring-sizes.png" in found.files
     assert (found.subscribers, found.deliveries) == ([], [])
+
+
+def test_an_analysis_keeps_the_verdict_of_the_demo(tmp_path: Path, spark: Session) -> None:
+    """What verdict.json says comes into summary.json and into what is printed, each time the run is analysed."""
+    asked = {"5a3b": SubscriberInfo(topics=["t"], label="EWR 1")}
+    replace(examples.RUN, kill_us=1, subscribers=asked).save(tmp_path)
+    spool = Spool(tmp_path / "traces", "all")
+    spool.append(replace(examples.DELIVERY, subscriber="5a3b"))
+    spool.append(replace(examples.LOOKUP, start_us=2))
+    spool.close()
+    verdict = Verdict(
+        outcome="broken", lookups_checked=9, lookups_after_kill=4, failures=["EWR 1 got 1 sample"], elapsed_s=61.5
+    )
+    write_verdict(verdict, tmp_path)
+
+    found = analyse(tmp_path, "local[2]", tmp_path / "analysis", session=spark)
+
+    content = json.loads((tmp_path / "analysis" / "summary.json").read_text())
+    assert content["demo"]["outcome"] == "broken"
+    assert (content["demo"]["lookups_after_kill"], content["elapsed_s"]["demo"]) == (4, 61.5)
+    assert content["subscribers"][0]["label"] == "EWR 1"
+    console = Console(width=80, color_system=None)
+    with console.capture() as shown:
+        show(found, console)
+    text = shown.get()
+    assert "delivered to EWR 1" in text and "5a3b" not in text
+    assert "publishers and subscribers included" in text
+    said = [line.plain for line in verdict_lines(verdict)]
+    assert said[1:] == ["not kept: EWR 1 got 1 sample", "demo: failed, in 61.5 s"]
 
 
 def command(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from chord.spool import Spool
+from experiments.report.files import read_verdict
 from experiments.traces import examples
+from experiments.traces.run import load
 from tests.waiting import eventually
 
 DEADLINE_S = 60.0
@@ -66,6 +68,37 @@ def test_analyse_takes_java_with_it_when_it_is_interrupted(
     assert (process.returncode, stdout, stderr) == (128 + number, "", SAID)
     assert [each for each in below if alive(each)] == []
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "part"), [(signal.SIGINT, b"chord.cli"), (signal.SIGTERM, b"experiments.demo.workers")]
+)
+def test_demo_leaves_a_run_that_says_what_it_is_when_it_is_interrupted(
+    tmp_path: Path, number: signal.Signals, part: bytes
+) -> None:
+    """run.json and a verdict beside the traces; no process, no temporary file, and one line on standard error."""
+    temporary, runs = tmp_path / "tmp", tmp_path / "runs"
+    temporary.mkdir()
+    process = start(["demo", "--runs", str(runs)], temporary)
+
+    def under_way() -> bool:
+        return sum(part in command_line(each) for each in descendants(process.pid)) > 3
+
+    eventually(under_way, DEADLINE_S)
+    below = descendants(process.pid)
+
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+
+    (run,) = runs.iterdir()
+    assert (process.returncode, stderr) == (128 + number, SAID)
+    assert "ended early; its traces are in " in stdout
+    assert [each for each in below if alive(each)] == []
+    assert list(temporary.iterdir()) == []
+    assert load(run / "run.json").run == run.name
+    verdict = read_verdict(run)
+    assert verdict is not None and verdict.outcome == "interrupted"
+    assert any((run / "traces").iterdir())
 
 
 def start(arguments: list[str], temporary: Path) -> subprocess.Popen[str]:
