@@ -18,6 +18,16 @@ from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, wa
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
 
+SLOWEST = 1e-5
+FASTEST = 1e9
+"""Samples per second: one a day, and more than there are clock ticks. What lies beyond is a slip of the pen."""
+
+
+def _checked_rate(rate: float) -> float:
+    if rate != 0.0 and not SLOWEST <= rate <= FASTEST:
+        raise typer.BadParameter(f"{rate:g} is no rate: 0 for no limit, or {SLOWEST:g} to {FASTEST:g} per second")
+    return rate
+
 
 def pub(
     topic: Annotated[str, typer.Argument(help="1 to 255 bytes of UTF-8.")],
@@ -29,9 +39,10 @@ def pub(
         ),
     ] = None,
     count: Annotated[
-        int | None, typer.Option(help="Stop after so many samples; a --file with fewer lines starts over.", min=0)
+        int | None,
+        typer.Option(help="Stop after so many samples; a --file with fewer lines starts over.", min=0, max=sys.maxsize),
     ] = None,
-    rate: Annotated[float, typer.Option(help="Samples per second at most; 0: no limit.", min=0.0)] = 0.0,
+    rate: Annotated[float, typer.Option(help="Samples per second at most; 0: no limit.", callback=_checked_rate)] = 0.0,
     history: Annotated[int, typer.Option(help="Past samples to offer to late joiners.", min=0)] = 0,
     reliability: Reliability = "at_least_once",
     durability: Durability = None,

@@ -6,8 +6,8 @@ import base64
 import csv
 import json
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +29,7 @@ Keep = Callable[[list[Sample]], None]
 def sub(
     topics: Annotated[list[str], typer.Argument(help="Topics to receive.", metavar="TOPIC...")],
     via: Via = None,
-    count: Annotated[int | None, typer.Option(help="Stop after so many samples.", min=1)] = None,
+    count: Annotated[int | None, typer.Option(help="Stop after so many samples.", min=1, max=sys.maxsize)] = None,
     history: Annotated[int, typer.Option(help="Past samples to get from each publisher.", min=0)] = 0,
     reliability: Reliability = "at_least_once",
     durability: Durability = None,
@@ -60,7 +60,7 @@ def sub(
     """
     end_on_sigterm()
     with ExitStack() as stack:
-        keep = _latencies(stack, latency_file) if latency_file else None
+        keep = stack.enter_context(_latencies(latency_file)) if latency_file else None
         subscriber = stack.enter_context(
             Subscriber(
                 topics,
@@ -118,21 +118,39 @@ def _print(subscriber: Subscriber, count: int | None, wait_s: float, as_json: bo
             keep(samples)
 
 
-def _latencies(stack: ExitStack, path: Path) -> Keep:
+@contextmanager
+def _latencies(path: Path) -> Iterator[Keep]:
+    """What writes samples to a CSV file. Raises LocalProtocolError for a path that no file can be made at."""
     try:
-        file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+        file = path.open("w", newline="", encoding="utf-8")
     except OSError as error:
         raise LocalProtocolError(f"cannot write {path}: {error.strerror}") from None
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["publisher", "topic", "sequence", "latency_us"])
 
     def keep(samples: list[Sample]) -> None:
-        writer.writerows(
-            (sample.publisher, sample.topic, sample.sequence, sample.received_us - sample.published_us)
-            for sample in samples
-        )
+        with _naming(path):
+            writer.writerows(
+                (sample.publisher, sample.topic, sample.sequence, sample.received_us - sample.published_us)
+                for sample in samples
+            )
 
-    return keep
+    writer.writerow(["publisher", "topic", "sequence", "latency_us"])
+    try:
+        yield keep
+    finally:
+        with _naming(path):
+            file.close()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Writing to a file that is open already: errors of it name the file, which they do not of themselves."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 def _as_json(sample: Sample) -> bytes:

@@ -140,7 +140,9 @@ class Publisher:
         if not done():
             self._io.post(self._publishing.solicit)
             if not self._io.wait(done, timeout_s):
-                lacking = "; ".join(filter(None, (self._lacking(outbox) for outbox in outboxes)))
+                lacking = (
+                    "; ".join(filter(None, map(self._lacking, outboxes))) or "not every reader has said so in time"
+                )
                 raise NotDelivered(f"not delivered within {timeout_s:.1f} s: {lacking}")
         given_up = [f"{outbox.topic!r}: {text}" for outbox in outboxes for text in _given_up(outbox)]
         if given_up:
