@@ -1,20 +1,35 @@
-"""The `ringcast` command line: the commands."""
+"""What starts `ringcast`. Ctrl-C ends it without a word from here on, also while the commands are imported."""
 
 from __future__ import annotations
 
-from chord.cli_options import make_app
-from chord.cli_run import run
-from pubsub.cli_pub import pub
-from pubsub.cli_sub import sub, topics
+import os
+import signal
+from types import FrameType
 
-app = make_app("Publish and subscribe on topics that are found through a Chord ring.")
-for command in (pub, sub, topics):
-    app.command()(command)
+from chord.cli import INTERRUPTED
 
 
 def main() -> None:
-    """`ringcast`."""
-    run(app)
+    """`ringcast`. Ends the process: from its return on Ctrl-C is ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else somebody wants it ignored, or is not a command line
+        signal.signal(signal.SIGINT, _leave)
+    from broker.cli_app import ringcast
+    from chord.cli_run import run
+
+    try:
+        signal.signal(signal.SIGINT, before)
+        run(ringcast)
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)
+    finally:
+        # What is left is the end of the interpreter, which would say where it was interrupted.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """Nothing has begun that would have to end well, and what is raised in the middle of an import may get lost."""
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

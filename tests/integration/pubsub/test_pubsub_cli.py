@@ -16,9 +16,11 @@ import time
 
 import pytest
 
+from chord.client import RingClient
 from chord.spool import read_rows
 from pubsub import writer
 from pubsub.client import NotDelivered, Publisher, Subscriber
+from tests.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "broker.cli"]
 WAIT_S = 30
@@ -178,6 +180,42 @@ def test_a_signal_ends_either_side_at_once(start, topic, number):
         assert time.monotonic() - started_at < 2.0
         assert process.returncode == 128 + number
         assert b"Traceback" not in error
+
+
+@pytest.mark.parametrize("command", ["pub", "sub"])
+@pytest.mark.parametrize("module", ["msgspec", "zmq", "typer", "pubsub.io_thread", "broker.cli_app"])
+def test_ctrl_c_ends_the_imports_too(via, topic, command, module):
+    """Right after this module was imported: exit code 130 and no stack trace."""
+    imports = [sys.executable, "-X", "importtime", "-m", "broker.cli"]
+    with subprocess.Popen(
+        [*imports, command, topic, "--via", via[0]], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert any(line.split("|")[-1].strip() == module for line in process.stderr)
+
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=WAIT_S)
+
+        assert process.returncode == 130
+        assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("command", ["pub", "sub"])
+def test_ctrl_c_again_and_again_is_as_quiet(via, topic, command):
+    """While the entries come off the ring, and while the interpreter ends."""
+    with subprocess.Popen(
+        [*COMMAND, command, topic, "--via", via[0]], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        with RingClient(via) as ring:
+            eventually(lambda: ring.get(topic), what="it is registered")
+
+        def gone():
+            process.send_signal(signal.SIGINT)
+            return process.poll() is not None
+
+        eventually(gone, what="it ends")
+
+        assert process.returncode == 130
+        assert "Traceback" not in process.stderr.read()
 
 
 def test_a_reader_that_has_had_enough_ends_the_subscriber(start, topic):

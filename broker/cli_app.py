@@ -1,0 +1,11 @@
+"""The `ringcast` command line: its commands."""
+
+from __future__ import annotations
+
+from chord.cli_options import make_app
+from pubsub.cli_pub import pub
+from pubsub.cli_sub import sub, topics
+
+ringcast = make_app("Publish and subscribe on topics that are found through a Chord ring.")
+for command in (pub, sub, topics):
+    ringcast.command()(command)
