@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-
 import zmq
 
 from chord.errors import RemoteProtocolError
@@ -13,10 +10,10 @@ from pubsub import messages
 from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_READERS
 from pubsub.messages import Ack, FromPublisher, Gone, Incompatible, Subscribe, Subscribed, Unreadable
-from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
+from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.outbox import Outbox
 from pubsub.profile import explain, incompatible
-from pubsub.writer import Reader
+from pubsub.reader import Reader
 
 MESSAGES_AT_ONCE = 256
 
@@ -32,8 +29,7 @@ class Hearing:
 
     def __init__(self, io: IoThread, router: Socket, producer: int, outboxes: dict[str, Outbox]) -> None:
         self.touched: dict[str, Outbox] = {}
-        self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
-        self.on_mismatch: Callable[[Mismatch], None] | None = None
+        self.mismatches = Mismatches()
         self._name = io.name
         self._warn = io.warn
         self._router = router
@@ -97,7 +93,7 @@ class Hearing:
             self.say(route, Incompatible(message.stream, policies, text))
             writer.refuse(message.reader)
             self.touched[outbox.topic] = outbox
-            self._mismatch(Mismatch(message.topic, message.reader, policies, text))
+            self.mismatches.add(Mismatch(message.topic, message.reader, policies, text))
             return
         old = writer.readers.get(message.reader)
         if old is not None:
@@ -111,12 +107,6 @@ class Hearing:
             self.say(route, Subscribed(reader.stream, reader.began))  # that it begins later is what it has lost
         self.say(route, Subscribed(reader.stream, after))
         self.touched[outbox.topic] = outbox
-
-    def _mismatch(self, mismatch: Mismatch) -> None:
-        if mismatch not in self.mismatches:
-            self.mismatches.append(mismatch)
-            if self.on_mismatch is not None:
-                self.on_mismatch(mismatch)
 
     def _forget(self, outbox: Outbox, reader: Reader) -> None:
         self._by_route.pop((reader.route, reader.stream), None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MISMATCHES_KEPT = 256
@@ -19,3 +21,18 @@ class Mismatch:
     other: str
     policies: tuple[str, ...]
     text: str
+
+
+class Mismatches:
+    """The latest mismatches of one client; `listener` is called for each that is new."""
+
+    def __init__(self) -> None:
+        self.latest: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
+        self.listener: Callable[[Mismatch], None] | None = None
+
+    def add(self, mismatch: Mismatch) -> None:
+        """Keep a mismatch, and tell of it, unless it is known."""
+        if mismatch not in self.latest:
+            self.latest.append(mismatch)
+            if self.listener is not None:
+                self.listener(mismatch)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pubsub.batch import Origin, SingleEncoder
-from pubsub.limits import SAMPLE_OVERHEAD_BYTES
+from pubsub.encoding import SingleEncoder, encode, fitting
+from pubsub.layout import Origin
+from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
 from pubsub.registration import Registration
 from pubsub.writer import Writer
 
@@ -53,6 +54,31 @@ class Outbox:
         self.readers = 0
         self.traced = 0
         self.sent_us = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what waits makes a whole batch."""
+        return self.weight - self.writer.log.weight >= BATCH_BYTES or len(self.times) >= MAX_BATCH_SAMPLES
+
+    def cut(self, now_us: int) -> None:
+        """Put as many samples as fit into one batch, and that into the log."""
+        payloads = self.payloads[: min(len(self.times), MAX_BATCH_SAMPLES)]
+        count, lengths = fitting(payloads)
+        del payloads[count:]
+        frame = encode(self.origin, self.writer.log.next_sequence, payloads, self.times[:count], lengths)
+        del self.payloads[:count]
+        del self.times[:count]
+        self.sent_us = now_us
+        self.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
+
+    def tell(self) -> None:
+        """Tell the application how far its readers are, and how much it may publish."""
+        writer = self.writer
+        writer.trim()
+        self.limit = writer.limit()
+        self.delivered = writer.delivered
+        self.settled = writer.settled
+        self.readers = len(writer.readers)
 
     def mend(self) -> None:
         """An interrupt broke off `publish`: a payload without a time was not published, one with a time was.

@@ -11,9 +11,9 @@ from types import TracebackType
 from chord.errors import LocalProtocolError, TooLarge
 from chord.names import normalise
 from pubsub import messages
-from pubsub.batch import Origin
 from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
 from pubsub.io_thread import IoThread
+from pubsub.layout import Origin
 from pubsub.limits import MAX_PAYLOAD_BYTES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import PublisherRecord
 from pubsub.mismatch import Mismatch
@@ -76,7 +76,7 @@ class Publisher:
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace, on_warning)
         router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer)
-        self._publishing.hearing.on_mismatch = on_mismatch
+        self._publishing.hearing.mismatches.listener = on_mismatch
         io.begin = self._publishing.start
         io.work = self._publishing.work
         io.finish = self._publishing.finish
@@ -162,7 +162,7 @@ class Publisher:
     @property
     def mismatches(self) -> list[Mismatch]:
         """The subscribers that requested more than is offered."""
-        return list(self._publishing.hearing.mismatches)
+        return list(self._publishing.hearing.mismatches.latest)
 
     def close(self, flush_s: float = CLOSE_FLUSH_S) -> None:
         """Flush for at most `flush_s`, take the entries off the ring, and end. Raises NotDelivered, once closed."""

@@ -1,4 +1,4 @@
-"""The I/O side of a publisher: takes what the application appended, cuts it into batches, and serves readers.
+"""The I/O side of a publisher: when what the application appended is sent to readers, and by which thread.
 
 The I/O thread does all of it but for one thing: a sample published while that thread sleeps is sent by the thread of
 the application, which saves waking the other. A lock passes the ROUTER from one thread to the other; the I/O thread
@@ -13,20 +13,16 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-import zmq
-
 from chord.effects import Operation
 from chord.messages import Entry
 from chord.sockets import Socket
-from pubsub.batch import encode, fitting
-from pubsub.hearing import NOBLOCK, Hearing
+from pubsub.hearing import Hearing
 from pubsub.io_thread import IoThread
-from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import Gone, Heartbeat, subscriber_record
 from pubsub.outbox import Outbox
 from pubsub.registration import SUBSCRIBER, keep_listed, keep_publisher, withdraw
+from pubsub.sending import Sending
 from pubsub.trace import PublicationTrace
-from pubsub.writer import Reader, Writer
 
 HEARTBEAT_S = 0.5
 UNHEARD_TICKS = 10
@@ -34,9 +30,6 @@ UNHEARD_TICKS = 10
 
 TRACE_S = 1.0
 BATCHES_AT_ONCE = 8
-
-# As a plain number: arithmetic with zmq's enumerations costs more than sending.
-MORE = int(zmq.SNDMORE) | NOBLOCK
 
 
 class Publishing:
@@ -53,6 +46,7 @@ class Publishing:
         self._producer = producer
         self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
+        self._sending = Sending(router)
         self.hearing = Hearing(io, router, producer, self._outboxes)
         self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
         self._heartbeat_at = 0.0
@@ -99,7 +93,7 @@ class Publishing:
                 return False
             done = not outbox.times and outbox.writer.is_level
             if done:
-                self._send_single(outbox, payload, time_us)
+                self._sending.single(outbox, payload, time_us)
                 # Sending may have taken note of what arrived, and the descriptor will not tell again.
                 if self.hearing.is_readable():
                     self._io.wake()
@@ -109,25 +103,11 @@ class Publishing:
             self._let_go()
             raise
 
-    def _send_single(self, outbox: Outbox, payload: bytes, time_us: int) -> None:
-        writer = outbox.writer
-        frame = outbox.single.encode(writer.log.next_sequence, payload, time_us)
-        batch = writer.append(frame, 1, len(payload) + SAMPLE_OVERHEAD_BYTES)
-        for reader in writer.readers.values():
-            if self._send_batch(reader, frame):
-                reader.sent(batch)
-        outbox.sent_us = time_us
-        outbox.sequence = batch.last
-        outbox.weight = batch.end_weight
-        self._tell(outbox)
-
     def mend(self, outbox: Outbox) -> None:
         """An interrupt broke off `publish`. Called by the application."""
         with self._lock:
             outbox.mend()
-            with suppress(zmq.ZMQError):
-                # Ends a message of which only the route was sent, with a body that is none; else it is ignored.
-                self._router.send(b"", NOBLOCK)
+            self._sending.mend()
             outbox.dirty = True
         self.offer(outbox)
 
@@ -176,72 +156,24 @@ class Publishing:
             self._tick(now, more)
         return more or bool(dirty)
 
-    # Batches -------------------------------------------------------------------------------------------------------
-
     def _serve(self, outbox: Outbox) -> None:
         """Send what readers have room for, cut new batches, and say how much more the application may publish."""
         writer = outbox.writer
         outbox.dirty = False
-        self._send(writer)
+        self._sending.fill_windows(writer)
         for _ in range(BATCHES_AT_ONCE):
             if not outbox.times:
                 break
-            if not writer.wants_more and not self._is_full(outbox):
+            if not writer.wants_more and not outbox.is_full:
                 outbox.dirty = True
                 self.hearing.touched[outbox.topic] = outbox  # until a reader has room, or the application has to wait
                 break
-            self._cut(outbox)
-            self._send(writer)
+            outbox.cut(time.time_ns() // 1000)
+            self._sending.fill_windows(writer)
         else:
             self.dirty.append(outbox)
-        self._tell(outbox)
+        outbox.tell()
         self._gate.open()
-
-    def _tell(self, outbox: Outbox) -> None:
-        """Tell the application how far its readers are, and how much it may publish."""
-        writer = outbox.writer
-        writer.trim()
-        outbox.limit = writer.limit()
-        outbox.delivered = writer.delivered
-        outbox.settled = writer.settled
-        outbox.readers = len(writer.readers)
-
-    def _is_full(self, outbox: Outbox) -> bool:
-        pending = outbox.weight - outbox.writer.log.weight
-        return pending >= BATCH_BYTES or len(outbox.times) >= MAX_BATCH_SAMPLES
-
-    def _cut(self, outbox: Outbox) -> None:
-        """Put as many samples as fit into one batch, and that into the log."""
-        payloads = outbox.payloads[: min(len(outbox.times), MAX_BATCH_SAMPLES)]
-        count, lengths = fitting(payloads)
-        del payloads[count:]
-        frame = encode(outbox.origin, outbox.writer.log.next_sequence, payloads, outbox.times[:count], lengths)
-        del outbox.payloads[:count]
-        del outbox.times[:count]
-        outbox.sent_us = time.time_ns() // 1000
-        outbox.writer.append(frame, count, sum(lengths) + SAMPLE_OVERHEAD_BYTES * count)
-
-    def _send(self, writer: Writer) -> None:
-        for reader in writer.readers.values():
-            for batch in writer.due(reader):
-                if not self._send_batch(reader, batch.frame):
-                    break
-                reader.sent(batch)
-
-    def _send_batch(self, reader: Reader, frame: bytes | bytearray) -> bool:
-        send = self._router.send
-        try:
-            # A route that cannot be reached is refused with the first frame, so the two never come apart.
-            send(reader.route, MORE)
-            send(frame, NOBLOCK)
-        except zmq.Again:
-            return False
-        except zmq.ZMQError:
-            reader.detached_at = time.monotonic()
-            return False
-        return True
-
-    # Time ----------------------------------------------------------------------------------------------------------
 
     def _tick(self, now: float, unheard: bool) -> None:
         # Readers seem silent to a publisher that was stopped itself, until it has heard what they said meanwhile.

@@ -71,7 +71,7 @@ class Subscriber:
         router, self.address, _ = io.bind_router(host, port, advertise)
         io.kernel.address = self.address
         self._subscribing = Subscribing(io, self.id, self.requested, names, lease_s)
-        self._subscribing.on_mismatch = on_mismatch
+        self._subscribing.mismatches.listener = on_mismatch
         self._subscribing.on_sample = on_sample
         self._queue = self._subscribing.queue
         io.changed = self._subscribing.finding.on_changed
@@ -124,7 +124,7 @@ class Subscriber:
     @property
     def mismatches(self) -> list[Mismatch]:
         """The publishers that offer less than is requested."""
-        return list(self._subscribing.mismatches)
+        return list(self._subscribing.mismatches.latest)
 
     def close(self) -> None:
         """Tell the publishers, take the entries off the ring, and end. What was not taken is dropped."""

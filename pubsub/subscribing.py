@@ -13,13 +13,14 @@ import zmq
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError
 from pubsub import messages
-from pubsub.batch import MAGIC, Batch
+from pubsub.batch import Batch
 from pubsub.connection import NOBLOCK, Arrived, Connection
 from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
 from pubsub.keep_alive import KeepAlive
+from pubsub.layout import MAGIC
 from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
-from pubsub.mismatch import MISMATCHES_KEPT, Mismatch
+from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.profile import Profile
 from pubsub.sample import Sample
 from pubsub.subscription import ACK_PAUSE_S, Subscription
@@ -35,8 +36,7 @@ class Subscribing:
     def __init__(self, io: IoThread, name: str, requested: Profile, topics: list[str], lease_s: float) -> None:
         self.queue: deque[Arrived] = deque()
         self.taken: deque[Arrived] = deque()
-        self.mismatches: deque[Mismatch] = deque(maxlen=MISMATCHES_KEPT)
-        self.on_mismatch: Callable[[Mismatch], None] | None = None
+        self.mismatches = Mismatches()
         self.on_sample: Callable[[Sample], object] | None = None
         self.keep_alive: KeepAlive | None = None
         self.failed: Exception | None = None
@@ -127,7 +127,7 @@ class Subscribing:
         elif isinstance(message, Incompatible):
             subscription.refused = True
             publisher = f"{subscription.publisher:016x}"
-            self._mismatch(Mismatch(subscription.topic, publisher, message.policies, message.text))
+            self.mismatches.add(Mismatch(subscription.topic, publisher, message.policies, message.text))
         else:
             self._on_gone(connection, subscription, now)
 
@@ -136,13 +136,6 @@ class Subscribing:
         subscription.heard_at = None
         if now - subscription.asked_at > TICK_S and self.finding.is_listed(subscription):
             connection.say(subscription.subscribe(now))
-
-    def _mismatch(self, mismatch: Mismatch) -> None:
-        if mismatch not in self.mismatches:
-            self.mismatches.append(mismatch)
-            if self.on_mismatch is not None:
-                self.on_mismatch(mismatch)
-            self._gate.open()
 
     # Time ----------------------------------------------------------------------------------------------------------
 

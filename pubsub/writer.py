@@ -5,14 +5,14 @@ Pure: the driver feeds in messages, batches and the time, and sends what `due` h
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterator
 
 from pubsub.dropped import DROPPED_KEPT, Dropped
-from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
+from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES
 from pubsub.log import Log, Logged
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
+from pubsub.reader import Reader
 
 EXPECTED_FOR_S = 5.0
 """How long the samples are kept for a subscriber that was registered before the publisher and has not connected. It
@@ -27,60 +27,6 @@ BLOCKING_FOR_S = 10.0
 
 DETACHED_FOR_S = 3.0
 """A reader whose connection broke is gone unless it comes back within this time."""
-
-
-class Reader:
-    """A reader as its publisher sees it: what it was sent, has received, and has taken."""
-
-    def __init__(self, name: str, route: bytes, stream: int, requested: Profile, now: float) -> None:
-        self.name = name
-        self.route = route
-        self.stream = stream
-        self.reliable = requested.reliability == "at_least_once"
-        self.began = 0
-        self.number = 0
-        self.received = 0
-        self.received_weight = 0
-        self.heard_at = now
-        self.detached_at: float | None = None
-        self._unreceived: deque[Logged] = deque()
-        self._untaken: deque[tuple[int, int]] = deque()
-        self._untaken_weight = 0
-
-    @property
-    def has_room(self) -> bool:
-        """Whether its window takes another batch."""
-        return (
-            self.detached_at is None
-            and len(self._unreceived) < WINDOW_BATCHES
-            and (self._untaken_weight < WINDOW_BYTES or not self._untaken)
-        )
-
-    def rewind(self, log: Log, after: int) -> None:
-        """Begin again with the sample after `after`."""
-        self.number = log.number_of(after + 1)
-        self.received = after
-        at = self.number
-        self.received_weight = log[at].start_weight if log.base <= at < log.end else log.weight
-        self._unreceived.clear()
-        while self._untaken and self._untaken[-1][0] > after:
-            self._untaken_weight -= self._untaken.pop()[1]
-
-    def sent(self, batch: Logged) -> None:
-        """A batch went out to it."""
-        self.number += 1
-        self._unreceived.append(batch)
-        self._untaken.append((batch.last, batch.weight))
-        self._untaken_weight += batch.weight
-
-    def acknowledge(self, received: int, taken: int) -> None:
-        """It said how far it is."""
-        while self._unreceived and self._unreceived[0].last <= received:
-            batch = self._unreceived.popleft()
-            self.received = batch.last
-            self.received_weight = batch.end_weight
-        while self._untaken and self._untaken[0][0] <= taken:
-            self._untaken_weight -= self._untaken.popleft()[1]
 
 
 class Writer:

@@ -13,8 +13,9 @@ import zmq
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace
 from pubsub import hearing, messages
-from pubsub.batch import Origin, encode
 from pubsub.client import Publisher, Subscriber
+from pubsub.encoding import encode
+from pubsub.layout import Origin
 from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES, UNTAKEN_BYTES
 from pubsub.messages import Gone, Heartbeat, Subscribe, Subscribed, Unsubscribe
 from pubsub.profile import Profile

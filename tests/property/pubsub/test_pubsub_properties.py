@@ -9,7 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from chord.errors import RemoteProtocolError
 from pubsub import messages
-from pubsub.batch import Batch, Origin, encode, fitting
+from pubsub.batch import Batch
+from pubsub.encoding import encode, fitting
+from pubsub.layout import Origin
 from pubsub.limits import BATCH_BYTES, MAX_HISTORY
 from pubsub.log import Log
 from pubsub.messages import Ack, Subscribe

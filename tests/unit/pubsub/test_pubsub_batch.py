@@ -6,7 +6,9 @@ import mmh3
 import pytest
 
 from chord.errors import RemoteProtocolError
-from pubsub.batch import Batch, Origin, SingleEncoder, encode, fitting
+from pubsub.batch import Batch
+from pubsub.encoding import SingleEncoder, encode, fitting
+from pubsub.layout import Origin
 from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_PAYLOAD_BYTES
 
 ORIGIN = Origin("flights.JFK", 0x10FDF0CC2FBCA71D, producer=7, epoch=2, partition=3, priority=1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pubsub.batch import Batch, Origin, encode
+from pubsub.batch import Batch
+from pubsub.encoding import encode
+from pubsub.layout import Origin
 from pubsub.limits import UNTAKEN_BYTES, WINDOW_BYTES
 from pubsub.messages import Ack
 from pubsub.profile import Profile
