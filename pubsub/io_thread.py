@@ -104,7 +104,8 @@ class IoThread:
         self.tracing.close()
 
     def start(self, ring_router: Socket | None = None) -> None:
-        """Begin. From here on only this thread touches sockets, but for what pubsub/publishing.py does under a lock.
+        """Begin. From here on only this thread touches sockets, but for what pubsub/publishing.py has the
+        application send under a lock.
 
         `ring_router` is where the ring reaches us.
         """
