@@ -21,15 +21,15 @@ from chord.errors import (
     TooLarge,
     WrongCluster,
 )
-from chord.host import contact, ring_walk
 from chord.identifiers import IdentifierSpace
 from chord.kernel import Kernel
 from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES, MAX_VERSION
 from chord.lookup import Walk, find_owner
-from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored
+from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored, contact
 from chord.names import check_text, normalise
 from chord.pages import Place, next_place
 from chord.trace import LookupTrace
+from chord.views import ring_walk
 
 R = TypeVar("R")
 

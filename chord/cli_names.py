@@ -14,6 +14,7 @@ from chord.errors import LookupFailed
 from chord.identifiers import hexadecimal
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Pointer
+from chord.views import is_consistent
 
 Name = Annotated[str, typer.Argument(help="1 to 255 bytes of UTF-8.")]
 EntryOption = Annotated[str, typer.Option(help="Which entry of the record.")]
@@ -141,20 +142,6 @@ def delete(
         print(f"nothing to delete: {name} has no entry {entry}")
     else:
         print(f"deleted {entry} of {name}")
-
-
-def is_consistent(views: list[Neighbours]) -> bool:
-    """Whether each member's successor and predecessor are the next and the last of the walk."""
-    count = len(views)
-    for position, view in enumerate(views):
-        following = views[(position + 1) % count].member
-        if count == 1:
-            return not view.successors
-        if not view.successors or view.successors[0] != following:
-            return False
-        if views[(position + 1) % count].predecessor != view.member:
-            return False
-    return True
 
 
 def _pointer_json(pointer: Pointer | None) -> dict[str, str] | None:

@@ -1,6 +1,6 @@
 """One virtual node: its view of the ring, its records, and the plain functions that answer for it.
 
-Handlers never suspend. What has to ask somebody is an operation in maintenance.py or replication.py.
+Handlers never suspend. What has to ask somebody is an operation, in modules of their own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from chord.messages import (
     ReplyBody,
     Request,
     Same,
+    contact,
 )
 from chord.records import RecordStore
 from chord.ring_state import RingState
@@ -129,7 +130,7 @@ class Member:
         self.state = ring_state.dropped(self._state, dead)
         if self.fingers.drop(dead):
             self._routes = None
-        self._lost(Pointer(0, dead.address, 0))  # whoever runs there next
+        self._lost(contact(dead.address))  # whoever runs there next
         self.event("dropped", str(dead))
 
     def fill_finger(self, index: int, owner: Pointer) -> None:

@@ -48,6 +48,11 @@ class Pointer(Struct, array_like=True, frozen=True):
         return f"{self.id:016x} at {self.address}"
 
 
+def contact(address: str) -> Pointer:
+    """A process whose members are not known yet: whichever fits is meant. Never sent."""
+    return Pointer(0, address, 0)
+
+
 Pointers = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_LIST)]
 
 

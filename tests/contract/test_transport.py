@@ -11,9 +11,9 @@ from chord import wire
 from chord.asking import Ring
 from chord.effects import call, cast, gather
 from chord.errors import LocalProtocolError, NotMember, PeerUnreachable, RemoteProtocolError, WrongCluster
-from chord.host import Host, contact
+from chord.host import Host
 from chord.limits import MAX_PAGE_BYTES, MAX_VALUE_BYTES, PROTOCOL_VERSION
-from chord.messages import Failure, Get, Notify, Page, Ping, Pointer, Pong, Put, Request, Stored
+from chord.messages import Failure, Get, Notify, Page, Ping, Pointer, Pong, Put, Request, Stored, contact
 from chord.settings import Settings
 from tests.contract.transports import SimulatedWorld, World, ZmqWorld, ask
 

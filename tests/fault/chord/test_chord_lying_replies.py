@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chord import maintenance, replication
+from chord import handover, maintenance, repair
+from chord.arcs import fetch_arc
 from chord.asking import Ring
 from chord.effects import Operation
 from chord.errors import RingcastError
@@ -116,7 +117,7 @@ class Liars:
 
 
 def _move(amid: Liars) -> Operation[Any]:
-    return amid.host._move(amid.member.me, [Pointer(0, LIAR, 0)])
+    return amid.host.healing.move(amid.member.me, [Pointer(0, LIAR, 0)])
 
 
 OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {
@@ -125,10 +126,10 @@ OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {
     "rectify": lambda amid: maintenance.rectify(amid.member),
     "enter": lambda amid: maintenance.enter(amid.member),
     "fix_finger": lambda amid: maintenance.fix_finger(amid.member),
-    "take_over": lambda amid: replication.take_over(amid.member),
-    "repair": lambda amid: replication.repair(amid.member),
-    "hand_over": lambda amid: replication.hand_over(amid.member),
-    "hand_back": lambda amid: replication.hand_back(amid.member),
+    "take_over": lambda amid: handover.take_over(amid.member),
+    "repair": lambda amid: repair.repair(amid.member),
+    "hand_over": lambda amid: handover.hand_over(amid.member),
+    "hand_back": lambda amid: handover.hand_back(amid.member),
     "move": _move,
     "walk": lambda amid: amid.host.walk(),
 }
@@ -168,8 +169,8 @@ def test_an_operation_from_outside_survives_any_answer(operation, data):
 def test_a_member_lives_on_amid_liars(data):
     """All that goes on for as long as a process lives survives some seconds of it."""
     amid = Liars(data)
-    amid.member_runs(amid.host._keep(amid.member))
-    amid.world.start(amid.host.kernel, amid.host._heal_for_ever())
+    amid.member_runs(amid.host.keep(amid.member))
+    amid.world.start(amid.host.kernel, amid.host.healing.for_ever())
     amid.host._note_lost(Pointer(0, LIAR, 0))
 
     amid.world.run(at_most_s=4.0)
@@ -194,7 +195,7 @@ def test_a_page_that_is_none_ends_the_operation_only(page):
     member = host.members[0]
 
     with pytest.raises(RingcastError, match="the page of"):
-        world.finish(host.kernel, replication._fetch_pages(member, Pointer(300, LIAR, 1), 0, 0))
+        world.finish(host.kernel, fetch_arc(member, Pointer(300, LIAR, 1), 0, 0))
 
     assert member.store.entries(0, 0, world.now) == []
 

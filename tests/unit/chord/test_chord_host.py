@@ -46,7 +46,7 @@ def test_a_member_whose_identifier_is_taken_in_the_other_ring_stays_as_it_is(wor
         scripted(world, address, taken_by_another)
     member = one.members[0]
 
-    world.finish(one.kernel, one._rejoin(member, [pointer(0, "n50:1", 0)]))
+    world.finish(one.kernel, one.rejoin(member, [pointer(0, "n50:1", 0)]))
 
     assert member.active and member.complete and member.state.alone
     (why,) = events(rows, "rejoin failed")
@@ -60,10 +60,10 @@ def test_a_member_that_is_rejoining_is_not_sent_off_again(world):
     rows = kept(one)
     contacts = [pointer(0, "nobody:1", 0)]
 
-    first = world.start(one.kernel, one._rejoin(member, contacts))
+    first = world.start(one.kernel, one.rejoin(member, contacts))
     incarnation = member.me.incarnation
-    world.finish(one.kernel, one._rejoin(member, contacts))
-    world.finish(one.kernel, one._move(member.me, contacts))
+    world.finish(one.kernel, one.rejoin(member, contacts))
+    world.finish(one.kernel, one.healing.move(member.me, contacts))
 
     assert member.me.incarnation == incarnation
     assert world.run(lambda: bool(first), 60.0)
@@ -78,7 +78,7 @@ def test_a_member_that_cannot_tell_which_ring_it_is_in_stays(world):
     member.state = RingState(member.me, SPACE, 8, 3, (pointer(700),), False, pointer(50))
     rows = kept(one)
 
-    world.finish(one.kernel, one._move(member.me, [pointer(0, "n500:1", 0)]))
+    world.finish(one.kernel, one.healing.move(member.me, [pointer(0, "n500:1", 0)]))
 
     assert events(rows, "rejoining") == []
 
@@ -89,7 +89,7 @@ def test_a_leaving_member_is_not_sent_off(world):
     member = one.members[0]
     member.leaving = True
 
-    world.finish(one.kernel, one._rejoin(member, [pointer(0, "nobody:1", 0)]))
+    world.finish(one.kernel, one.rejoin(member, [pointer(0, "nobody:1", 0)]))
 
     assert member.active
 

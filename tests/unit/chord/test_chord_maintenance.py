@@ -176,7 +176,7 @@ def test_a_dead_successor_is_replaced_by_the_next(world):
     world.finish(member.kernel, maintenance.stabilize(member))
 
     assert member.state.successor == hosts[2].members[0].me
-    assert "n300:1" in [lost.address for lost in hosts[0]._lost]
+    assert "n300:1" in [lost.address for lost in hosts[0].lost]
 
 
 def test_a_former_incarnation_is_dead_at_once(world):

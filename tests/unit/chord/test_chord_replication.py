@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from chord import replication
+from chord import handover, record_requests
+from chord.arcs import send_arc
 from chord.asking import Ring
 from chord.effects import call
 from chord.errors import (
@@ -37,6 +38,7 @@ from chord.messages import (
     Request,
     Stored,
 )
+from chord.repair import repair
 from chord.ring_state import RingState
 from chord.settings import Settings
 from chord.trace import EventTrace
@@ -86,7 +88,7 @@ def test_a_put_that_too_few_hold_says_so(world):
     world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), Copy)
 
     with pytest.raises(CopiesMissing, match=r"held by 1 of \d processes; put it again"):
-        world.finish(hosts[0].kernel, replication._put(member, Put("k50", "e", b"v", LEASE_S)))
+        world.finish(hosts[0].kernel, record_requests._put(member, Put("k50", "e", b"v", LEASE_S)))
 
     assert not CopiesMissing.definite
 
@@ -100,7 +102,7 @@ def test_a_replica_that_owns_the_key_refuses_a_copy(world):
     with pytest.raises(Refused, match="owns a key of this copy itself"):
         world.finish(kernel, call(hosts[1].members[0].me, Copy((entry,)), object))
 
-    world.finish(kernel, replication._send_arc(hosts[0].members[0], hosts[1].members[0].me, 0, 0, True))
+    world.finish(kernel, send_arc(hosts[0].members[0], hosts[1].members[0].me, 0, 0, True))
 
 
 def test_a_joiner_has_the_records_of_its_arc(world):
@@ -207,7 +209,7 @@ def test_a_take_over_that_gives_up_says_so(world):
     world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
     member.complete = False
 
-    world.finish(hosts[0].kernel, replication.take_over(member), 600.0)
+    world.finish(hosts[0].kernel, handover.take_over(member), 600.0)
 
     assert member.complete
     assert [row.kind for row in rows if row.kind.endswith("complete")] == ["incomplete"]
@@ -220,7 +222,7 @@ def test_a_take_over_ends_when_its_member_joins_anew(world):
     rows = kept(hosts[0])
     world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
     member.complete = False
-    outcome = world.start(hosts[0].kernel, replication.take_over(member))
+    outcome = world.start(hosts[0].kernel, handover.take_over(member))
     world.run(at_most_s=1.0)
 
     state = member.state
@@ -267,7 +269,7 @@ def test_giving_back_goes_on_after_any_error(world, error):
 
     got = scripted(world, "n300:1", answer)
 
-    world.finish(one.kernel, replication.hand_back(member))
+    world.finish(one.kernel, handover.hand_back(member))
 
     given = {entry.name for request in got if isinstance(request.body, Copy) for entry in request.body.entries}
     assert given == {"k150", "k250"}
@@ -286,7 +288,7 @@ def test_what_is_replicated_is_what_is_held_then(world):
         return isinstance(body, Copy) and len(lost) < 3
 
     world.lost = lose
-    world.finish(hosts[0].kernel, replication._put(member, Put("k50", "e", b"v", 10.0)))
+    world.finish(hosts[0].kernel, record_requests._put(member, Put("k50", "e", b"v", 10.0)))
 
     leases = [entry.lease_s for entry in lost]
     assert len(leases) >= 3
@@ -323,7 +325,7 @@ def test_one_repair_goes_on_at_a_time(world):
     member = hosts[1].members[0]
     world.sent.clear()
 
-    outcomes = [world.start(hosts[1].kernel, replication.repair(member)) for _ in range(3)]
+    outcomes = [world.start(hosts[1].kernel, repair(member)) for _ in range(3)]
     assert len(compared(world, "n500:1")) == 1
     assert world.run(lambda: all(outcomes) and not member.repairing, 1.0)
 
@@ -339,7 +341,7 @@ def test_a_repair_compares_the_arc_of_now(world):
         receiver == "n800:1" and isinstance(getattr(message, "body", None), CompareArc)
     )
 
-    outcome = world.start(hosts[1].kernel, replication.repair(member))
+    outcome = world.start(hosts[1].kernel, repair(member))
     member.serve(Request(1, "ringcast", 1, Notify(pointer(300))))
     assert world.run(lambda: bool(outcome), 10.0)
 
@@ -379,7 +381,7 @@ def test_an_owner_by_the_death_of_its_predecessor_asks_before_it_answers(world):
     assert [(entry.version, entry.value) for entry in page.entries] == [(1, b"v")]
     assert stored.version == 2
     member.repairing = False
-    world.finish(joiner.kernel, replication.repair(member))
+    world.finish(joiner.kernel, repair(member))
     assert world.run(lambda: member.owns(255) and member.holds(255), 30.0)
 
 

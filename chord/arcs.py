@@ -1,0 +1,41 @@
+"""The records of an arc on their way from one member to another, page by page."""
+
+from __future__ import annotations
+
+from chord.effects import Operation, call
+from chord.member import Member
+from chord.messages import Copy, FetchArc, Noted, Page, Pointer
+from chord.pages import Place, next_place
+
+PAGES_AT_MOST = 10_000
+
+
+def send_arc(member: Member, target: Pointer, low: int, high: int, handover: bool) -> Operation[None]:
+    """Copy every entry with a key in (low, high] to a member, page by page."""
+    after = ("", "")
+    for _ in range(PAGES_AT_MOST):
+        page = member.store.arc(low, high, after, member.kernel.now)
+        if page.entries:
+            yield from call(target, Copy(page.entries, handover), Noted, attempts=2)
+            after = (page.entries[-1].name, page.entries[-1].entry)
+        if not page.more:
+            return
+
+
+def fetch_arc(member: Member, source: Pointer, low: int, high: int) -> Operation[None]:
+    """Merge every entry with a key in (low, high] that another member holds."""
+    after = "", ""
+    for _ in range(PAGES_AT_MOST):
+        following = yield from fetch_page(member, source, FetchArc(low, high, after))
+        if following is None:
+            return
+        after = following
+
+
+def fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[Place | None]:
+    """Merge one page of another member's entries; where the next one begins, or None if it was the last."""
+    page = yield from call(source, request, Page, attempts=2)
+    following = next_place(page, request.after, str(source))
+    for entry in page.entries:
+        member.store.merge(entry, member.kernel.now)
+    return following

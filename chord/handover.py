@@ -1,0 +1,114 @@
+"""Records change hands: a joiner takes its arc over, a leaver hands its own on, a mover gives back what is not its own.
+
+A joiner fetches its arc from its successor, and passes requests on to it until that is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import groupby
+
+from chord.arcs import PAGES_AT_MOST, fetch_page, send_arc
+from chord.effects import Operation, call, gather, sleep, spawn
+from chord.errors import RingcastError
+from chord.identifiers import between
+from chord.lookup import Walk, find_owner
+from chord.member import Member
+from chord.messages import Copy, FetchArc, Leave, Noted, Pointer
+from chord.repair import repair
+
+TAKE_OVER_ROUNDS = 60
+TAKE_OVER_PAUSE_S = 0.2
+LEAVE_TARGETS = 4
+
+
+def take_over(member: Member) -> Operation[None]:
+    """Fetch the arc of a member that has joined from its successor; start over when that one changes.
+
+    After TAKE_OVER_ROUNDS the member answers with what it has, and says in the traces that this may not be all.
+    """
+    me = member.me
+    for _ in range(TAKE_OVER_ROUNDS):
+        if not member.state.successors:
+            done = member.state.alone  # then there is nobody else who could hold anything
+            break
+        try:
+            done = yield from _fetch_own_arc(member, member.state.successor)
+        except RingcastError:
+            done = False
+        if done or member.me != me:
+            break
+        yield from sleep(TAKE_OVER_PAUSE_S)
+    if member.me != me:
+        return  # it has joined anew, and takes over anew
+    member.complete = True
+    member.event("complete" if done else "incomplete")
+    yield from spawn(repair(member))
+
+
+def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
+    """Fetch every page of the arc; False when the successor changed meanwhile."""
+    after = "", ""
+    low, high = member.arc()
+    if between(member.joined_after, low, high):
+        low = member.joined_after  # whoever has joined between since then fetches its part from here
+    for _ in range(PAGES_AT_MOST):
+        following = yield from fetch_page(member, successor, FetchArc(low, high, after))
+        if member.state.successor != successor:
+            return False
+        if following is None:
+            return True
+        after = following
+    return False
+
+
+def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[None]:
+    """Leave gracefully: all records go to the first successor that takes them, then both neighbours are told.
+
+    All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member.
+    `known`: members of other processes that this process knows of, should the list hold none.
+    """
+    member.leaving = True
+    me = member.me
+    distance = member.settings.space.distance
+    others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
+    targets = sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation))
+    outcome = "there was nobody to take the records"
+    for target in targets[:LEAVE_TARGETS]:
+        try:
+            yield from send_arc(member, target, me.id, me.id, handover=True)
+        except RingcastError as error:
+            outcome = f"nobody took the records: {error}"
+        else:
+            outcome = f"records handed over to {target}"
+            break
+    neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
+    yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
+    member.active = False
+    member.event("left", outcome)
+
+
+def hand_back(member: Member) -> Operation[None]:
+    """Give each record that this member holds but does not own to its owner; used after it changed rings."""
+    after = "", ""
+    for _ in range(PAGES_AT_MOST):
+        low, high = member.arc()
+        page = member.store.arc(high, low, after, member.kernel.now)
+        for name, entries in groupby(page.entries, key=lambda entry: entry.name):
+            with suppress(RingcastError):  # it stays here, where nobody but a repair may find it
+                yield from _give_back(member, name, [entry.entry for entry in entries])
+        if not page.more:
+            return
+        after = page.entries[-1].name, page.entries[-1].entry
+
+
+def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:
+    """Give some entries of one record to the owner of its key, as they are when that one has been found."""
+    key = member.settings.space.key(name)
+    if member.owns(key):
+        return
+    owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
+    now = member.kernel.now
+    held = tuple(found for entry in entries if (found := member.store.find(name, entry, now)) is not None)
+    if owner != member.me and held:
+        yield from call(owner, Copy(held, handover=True), Noted, attempts=2)

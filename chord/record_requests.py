@@ -1,0 +1,109 @@
+"""What a member answers to requests for records: put and get as their owner, copies and arcs as a replica.
+
+The owner of a key copies each change to the next processes of its successor list before it acknowledges it. A joiner
+passes requests on to its successor until it has all of its records."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from chord.copies import replicated, tell_registered
+from chord.effects import Operation, call
+from chord.errors import Busy, InvalidName, NotMember, PeerUnreachable, Refused
+from chord.member import Member
+from chord.messages import Copy, FetchArc, Get, Noted, Page, Put, Stored
+from chord.names import normalise
+from chord.repair import compare_record
+
+PASSED_ON = 4
+"""Successors that a joiner asks for a record which it has not got yet."""
+
+
+def install(member: Member) -> None:
+    """Have the member answer for records."""
+    member.handlers[Put] = lambda request: _put(member, request)
+    member.handlers[Get] = lambda request: _get(member, request)
+    member.handlers[Copy] = lambda request: _copy(member, request)
+    member.handlers[FetchArc] = lambda request: _arc(member, request)
+
+
+def _key(member: Member, name: str) -> int:
+    if normalise(name) != name:
+        raise InvalidName(f"name {name!r} is not in its NFC form; send {normalise(name)!r}")
+    return member.settings.space.key(name)
+
+
+def _get(member: Member, request: Get) -> Page | Operation[Page]:
+    key = _key(member, request.name)
+    if request.acting:
+        if not member.complete:
+            raise Busy(f"{member.me} has not got all of its records yet")
+    else:
+        member.require_owner(key)
+        if not member.complete:
+            return _get_passed_on(member, replace(request, acting=True))
+        if not member.holds(key):
+            return _get_compared(member, request, key)
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
+    """The answer of the first successor that is complete: the next one may have joined just now itself."""
+    for successor in member.state.successors[:PASSED_ON]:
+        try:
+            return (yield from call(successor, request, Page, attempts=2))
+        except (PeerUnreachable, NotMember, Busy):
+            continue
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
+    yield from compare_record(member, key)
+    member.require_owner(key)
+    return member.store.page(request.name, request.after, member.kernel.now)
+
+
+def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
+    key = _key(member, request.name)
+    if member.leaving:
+        raise Busy(f"{member.me} is leaving the ring")
+    if request.acting:
+        if not member.complete:
+            raise Busy(f"{member.me} has not got all of its records yet")
+    else:
+        member.require_owner(key)
+        if not member.complete and member.state.successors:
+            return call(member.state.successor, replace(request, acting=True), Stored)
+        if not member.holds(key):
+            return _put_compared(member, request, key)
+    entry, changed = member.store.put(request, member.kernel.now)
+    return replicated(member, entry, changed)
+
+
+def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
+    yield from compare_record(member, key)
+    member.require_owner(key)
+    if member.leaving:
+        raise Busy(f"{member.me} is leaving the ring")
+    entry, changed = member.store.put(request, member.kernel.now)
+    return (yield from replicated(member, entry, changed))
+
+
+def _copy(member: Member, request: Copy) -> Noted:
+    now = member.kernel.now
+    if request.handover and member.leaving:
+        raise Busy(f"{member.me} is leaving the ring and takes no hand-over")
+    keys = [_key(member, entry.name) for entry in request.entries]
+    if not request.handover and any(member.owns(key) for key in keys):
+        raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")
+    for entry in request.entries:
+        if member.store.merge(entry, now) and request.handover:
+            tell_registered(member, entry)
+    return Noted()
+
+
+def _arc(member: Member, request: FetchArc) -> Page:
+    if not member.complete:
+        # What it has so far would pass for all there is.
+        raise Busy(f"{member.me} has not got all of its records yet")
+    return member.store.arc(request.low, request.high, request.after, member.kernel.now)

@@ -1,0 +1,71 @@
+"""Repair: what a member and its replicas hold of its arc becomes the same again."""
+
+from __future__ import annotations
+
+from chord import ring_state
+from chord.arcs import fetch_arc, send_arc
+from chord.effects import Operation, call, gather
+from chord.errors import Busy, RingcastError
+from chord.member import Member
+from chord.messages import CompareArc, Pointer, Same
+
+REPAIRS_IN_A_ROW = 4
+"""Repairs without a pause while the neighbours change."""
+
+
+def repair(member: Member) -> Operation[None]:
+    """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
+
+    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
+    One at a time; what is asked for meanwhile has it go over the replicas once more.
+    """
+    if member.repairing:
+        member.repair_again = True
+        return
+    member.repairing = True
+    for _ in range(REPAIRS_IN_A_ROW):
+        member.repair_again = False
+        yield from _repair_once(member)
+        if not member.repair_again:
+            break
+    member.repairing = False
+
+
+def _repair_once(member: Member) -> Operation[None]:
+    compared: set[str] = set()
+    moves = member.moves
+    low, _ = member.arc()
+    failed = False
+    for _ in range(member.settings.replicas):
+        if not member.active or not member.complete or member.state.predecessor is None:
+            return
+        replicas = ring_state.replicas(member.state, member.settings.replicas)
+        target = next((pointer for pointer in replicas if pointer.address not in compared), None)
+        if target is None:
+            break
+        compared.add(target.address)
+        try:
+            yield from _repair_with(member, target)
+        except RingcastError:
+            failed = True  # the next repair, a little later, does it again
+    if not failed and member.moves == moves:
+        member.reach = low
+
+
+def _repair_with(member: Member, target: Pointer) -> Operation[None]:
+    low, high = member.arc()
+    answer = yield from call(target, CompareArc(low, high, member.store.digest(low, high)), Same)
+    if not answer.same and member.arc() == (low, high):
+        yield from send_arc(member, target, low, high, handover=False)
+        yield from fetch_arc(member, target, low, high)
+
+
+def compare_record(member: Member, key: int) -> Operation[None]:
+    """Get what the replicas hold of one record that a predecessor owned until lately. Raises Busy if none answers."""
+    kernel = member.kernel
+    targets = ring_state.replicas(member.state, member.settings.replicas)
+    alive = [pointer for pointer in targets if not kernel.round_trips.suspected(pointer.address, kernel.now)]
+    low = (key - 1) % member.settings.space.size
+    outcomes = yield from gather([fetch_arc(member, pointer, low, key) for pointer in alive or targets])
+    if outcomes and all(isinstance(outcome, RingcastError) for outcome in outcomes):
+        raise Busy(f"{member.me} has not heard yet what the former owner of key {key:016x} stored under it")

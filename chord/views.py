@@ -1,0 +1,49 @@
+"""The ring as its members see it: a walk along their successors, and whether what they say fits together."""
+
+from __future__ import annotations
+
+from chord.effects import Operation, call
+from chord.errors import PeerUnreachable, RingcastError
+from chord.messages import GetNeighbours, Neighbours, Pointer
+
+WALK_AT_MOST = 100_000
+
+
+def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
+    """Follow the successors from `start` until the walk comes round, skipping successors that do not answer."""
+    views: list[Neighbours] = []
+    seen: set[int] = set()
+    gone: set[str] = set()
+    pending = [start]
+    while pending and len(views) < WALK_AT_MOST:
+        pointer = pending.pop(0)
+        if pointer.address in gone:
+            continue
+        try:
+            view = yield from call(pointer, GetNeighbours(observe=True), Neighbours, attempts=2)
+        except RingcastError as error:
+            if not views:
+                raise
+            if isinstance(error, PeerUnreachable):
+                gone.add(pointer.address)
+            continue
+        if view.member.id in seen:
+            break
+        seen.add(view.member.id)
+        views.append(view)
+        pending = list(view.successors)
+    return views
+
+
+def is_consistent(views: list[Neighbours]) -> bool:
+    """Whether each member's successor and predecessor are the next and the last of the walk."""
+    count = len(views)
+    for position, view in enumerate(views):
+        following = views[(position + 1) % count].member
+        if count == 1:
+            return not view.successors
+        if not view.successors or view.successors[0] != following:
+            return False
+        if views[(position + 1) % count].predecessor != view.member:
+            return False
+    return True
