@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from chord.errors import PeerUnreachable, RingcastError
-from chord.messages import Pointer, ReplyBody, RequestBody
+from chord.messages import Pointer, RequestBody
 
 R = TypeVar("R")
 
@@ -96,20 +96,3 @@ def gather(operations: list[Operation[R]]) -> Operation[list[R | RingcastError]]
 def spawn(operation: Operation[Any]) -> Operation[None]:
     """Start an operation that goes on by itself."""
     yield Spawn(operation)
-
-
-__all__ = [
-    "Call",
-    "Cast",
-    "Effect",
-    "Gather",
-    "Operation",
-    "ReplyBody",
-    "Sleep",
-    "Spawn",
-    "call",
-    "cast",
-    "gather",
-    "sleep",
-    "spawn",
-]

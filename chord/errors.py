@@ -33,17 +33,9 @@ class PeerUnreachable(RingcastError):
 
     definite = False
 
-    def __init__(self, message: str, address: str = "") -> None:
-        super().__init__(message)
-        self.address = address
-
 
 class LookupFailed(RingcastError):
     """A lookup ran out of candidates or of hops. It changes nothing, so it may be repeated."""
-
-
-class Isolated(RingcastError):
-    """A member has no live successor left and does not know that it is alone."""
 
 
 class AddressTaken(RingcastError):

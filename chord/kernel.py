@@ -214,7 +214,7 @@ class Kernel:
         if len(self._late) > LATE_CALLS_KEPT:
             self._late.popitem(last=False)
         waiting.peer.timed_out(self.now)
-        error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s", waiting.address)
+        error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s")
         self._ready.append((waiting.running, None, error))
 
     # Operations ----------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Walk:
 
     @property
     def hops(self) -> int:
-        """Forwards after the node first asked, up to the key's predecessor (table 1c, column B)."""
+        """Forwards after the node first asked, up to the key's predecessor (Stoica et al. 2003, path length)."""
         return max(0, len(self.path) - 1)
 
     @property

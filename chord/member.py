@@ -219,7 +219,7 @@ class Member:
 
     def _confirm_owner(self, request: ConfirmOwner) -> Owned:
         self.require_owner(request.key)
-        return Owned(self.me, backed=not self.owns(request.key))
+        return Owned(self.me)
 
     def neighbours(self) -> Neighbours:
         """This member's own answer to a neighbour query."""

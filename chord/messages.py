@@ -96,10 +96,9 @@ class Hop(Struct, tag_field="type", frozen=True):
 
 
 class Owned(Struct, tag_field="type", frozen=True):
-    """The member asked owns the key; `backed`: it has not heard from its predecessor lately and answers for it."""
+    """The member asked owns the key, or answers for a predecessor that it has not heard from lately."""
 
     owner: Pointer
-    backed: bool = False
 
 
 class Neighbours(Struct, tag_field="type", frozen=True):

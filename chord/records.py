@@ -92,9 +92,6 @@ class RecordStore:
         self._records: dict[str, dict[str, _Held]] = {}
         self._keys: dict[str, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._records)
-
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
         """Apply a put or a deletion as the key's owner.
 

@@ -73,7 +73,7 @@ class RingState:
         return replace(self, successors=tuple(kept), whole=whole)
 
     def _full(self, kept: list[Pointer]) -> bool:
-        """Whether a list has r entries that span enough other processes (DESIGN: virtual nodes)."""
+        """Whether a list has r entries that span enough processes other than its own."""
         if len(kept) < self.length:
             return False
         addresses = {pointer.address for pointer in kept}
@@ -85,7 +85,7 @@ def joined(state: RingState, member: Neighbours) -> RingState:
     """Join: copy the list of `member`, between whom and its successor this member lies.
 
     Copied from the predecessor-to-be at full length: a list of the successor alone would strand this member when
-    that one dies (chord.md, section 2).
+    that one dies (Zave 2017, Join).
     """
     sequence = (*member.successors, member.member) if member.whole else member.successors
     return replace(state.with_list(sequence, closes=member.whole), predecessor=member.member)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from chord.errors import LocalProtocolError
 from chord.identifiers import IdentifierSpace
 
 
@@ -40,8 +41,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.successors <= 128:
-            raise ValueError(f"a successor list has 1 to 128 entries, not {self.successors}")
+            raise LocalProtocolError(f"a successor list has 1 to 128 entries, not {self.successors}")
         if not 1 <= self.replicas <= 16:
-            raise ValueError(f"a record has 1 to 16 replicas, not {self.replicas}")
+            raise LocalProtocolError(f"a record has 1 to 16 replicas, not {self.replicas}")
         if self.stabilize_s <= 0:
-            raise ValueError(f"the stabilization pause must be positive, not {self.stabilize_s}")
+            raise LocalProtocolError(f"the stabilization pause must be positive, not {self.stabilize_s}")

@@ -29,7 +29,7 @@ class HeaderTrace(msgspec.Struct, tag="header", array_like=True, frozen=True, kw
 
 
 class LookupTrace(msgspec.Struct, tag="lookup", array_like=True, frozen=True, kw_only=True):
-    """One lookup. `hops` counts the forwards after the node first asked (table 1c, column B).
+    """One lookup. `hops` counts the forwards after the node first asked (Stoica et al. 2003, path length).
 
     `duration_us` ends when the key's predecessor has named the owner; `owner_us` is the last step, to the owner.
     `outcome` is `ok` or the class name of the error. `owner` is None unless it is `ok`.

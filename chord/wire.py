@@ -31,7 +31,6 @@ _KINDS: dict[str, type[errors.RingcastError]] = {
         errors.TooLarge,
         errors.InvalidName,
         errors.CopiesMissing,
-        errors.Isolated,
         errors.Refused,
         errors.LookupFailed,
         errors.PeerUnreachable,

@@ -141,7 +141,7 @@ def test_another_protocol_version_is_refused():
 
 
 REFUSALS = [errors.Busy, errors.NotMember, errors.StaleVersion, errors.TooLarge, errors.InvalidName, errors.Refused]
-FAILURES = [errors.CopiesMissing, errors.Isolated, errors.LookupFailed]
+FAILURES = [errors.CopiesMissing, errors.LookupFailed]
 
 
 @pytest.mark.parametrize("kind", [*REFUSALS, *FAILURES], ids=by_name)

@@ -87,7 +87,7 @@ def test_a_call_times_out():
     one.on_timer(100.5)
 
     assert [str(error) for error in outcome] == ["no reply from peer:1 within 0.50 s"]
-    assert isinstance(outcome[0], PeerUnreachable) and outcome[0].address == "peer:1"
+    assert isinstance(outcome[0], PeerUnreachable)
     assert one.round_trips.peer("peer:1").timeouts == 1
 
 

@@ -47,8 +47,8 @@ def look(world: World, asker: Kernel, *via: int, key: int = KEY) -> Walk:
     return walk
 
 
-def owned(identifier: int, backed: bool = False) -> Owned:
-    return Owned(pointer(identifier), backed)
+def owned(identifier: int) -> Owned:
+    return Owned(pointer(identifier))
 
 
 def test_the_path_goes_from_hop_to_hop_to_the_owner(world, asker):
@@ -106,7 +106,7 @@ def test_a_dead_contact_is_followed_by_the_next(world, asker):
 def test_a_dead_owner_is_followed_by_its_successor(world, asker):
     """The owner does not answer twice: the next that its predecessor named does."""
     peer(world, 100, hop(100, 520, 600, 700, final=True))
-    peer(world, 600, None, owned(600, backed=True))
+    peer(world, 600, None, owned(600))
 
     walk = look(world, asker, 100)
 
@@ -258,7 +258,7 @@ def test_a_suspected_owner_is_passed_over_for_its_successor(world, asker):
         asker.round_trips.peer("n520:1").timed_out(0.0)
     got = peer(world, 520, None, owned(520))
     peer(world, 100, hop(100, 520, 600, final=True))
-    peer(world, 600, None, owned(600, backed=True))
+    peer(world, 600, None, owned(600))
 
     assert look(world, asker, 100).owner == pointer(600)
     assert got == []

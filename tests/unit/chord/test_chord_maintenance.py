@@ -13,7 +13,6 @@ FOREIGN = [
     kind("the peer says so")
     for kind in (
         errors.LookupFailed,
-        errors.Isolated,
         errors.CopiesMissing,
         errors.InvalidName,
         errors.TooLarge,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chord.errors import Busy, NotMember, NotOwner, RemoteProtocolError
+from chord.errors import Busy, LocalProtocolError, NotMember, NotOwner, RemoteProtocolError
 from chord.host import Host
 from chord.kernel import Kernel
 from chord.member import Member
@@ -94,12 +94,12 @@ def test_another_owner_is_named():
 def test_the_owner_confirms():
     """`backed` says that it stands in for somebody."""
     one = member()
-    assert ask(one, ConfirmOwner(450)) == Owned(ME, backed=False)
+    assert ask(one, ConfirmOwner(450)) == Owned(ME)
     with pytest.raises(NotOwner):
         ask(one, ConfirmOwner(300))
 
     one.kernel.now += 10.0
-    assert ask(one, ConfirmOwner(300)) == Owned(ME, backed=True)
+    assert ask(one, ConfirmOwner(300)) == Owned(ME)
 
 
 def test_the_arc_is_the_whole_ring_without_a_predecessor():
@@ -290,5 +290,5 @@ def test_virtual_nodes_that_collide_are_one():
 )
 def test_a_knob_out_of_range_is_refused(knob, value):
     """Settings say what is wrong with them."""
-    with pytest.raises(ValueError, match=str(value)):
+    with pytest.raises(LocalProtocolError, match=str(value)):
         Settings(**{knob: value})

@@ -104,4 +104,3 @@ def test_refusals_are_one_family():
 
     assert refusals == {"Refused", "Busy", "NotOwner", "NotMember", "StaleVersion", "TooLarge"}
     assert errors.NotOwner("no").hint is None
-    assert errors.PeerUnreachable("no", "a:1").address == "a:1"

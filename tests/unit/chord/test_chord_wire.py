@@ -49,7 +49,6 @@ def request(body) -> bytes:
         errors.WrongCluster("w"),
         errors.InvalidName("i"),
         errors.CopiesMissing("c"),
-        errors.Isolated("l"),
         errors.Refused("r"),
         errors.LookupFailed("f"),
     ],
