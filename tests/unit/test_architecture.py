@@ -11,10 +11,11 @@ from tests.architecture.conventions import swallowed_errors, unpickling, vague_n
 from tests.architecture.footprint import HEAVY, loaded
 from tests.architecture.operations import catalogue, discarded
 from tests.architecture.purity import core_violations, is_core, sim_violations
-from tests.architecture.sources import CORE_PACKAGES, PACKAGES, Source, absent, read_drivers, read_sources
+from tests.architecture.sources import CORE_PACKAGES, PACKAGES, ROOT, Source, absent, read_drivers, read_sources
 
 DRIVERS = read_drivers()
 SOURCES = read_sources(*PACKAGES)
+FOLDERS = {".".join(found.module.split(".")[:-1]) for found in SOURCES} | set(PACKAGES)
 CORES = [source for source in SOURCES if is_core(source.module, DRIVERS)]
 
 
@@ -376,6 +377,26 @@ def test_nothing_is_unpickled():
 def test_unpickling_is_found(text):
     """Under any name."""
     assert len(unpickling(source(text))) == 1
+
+
+# What ARCHITECTURE.md tells of
+
+
+def unnamed(modules: list[str], text: str) -> list[str]:
+    """Which modules a text does not name, each in back quotes with its package."""
+    return [module for module in modules if f"`{module}`" not in text]
+
+
+def test_every_module_is_named_in_the_architecture():
+    """Whoever adds a module says there what it is for; a package itself needs no row."""
+    modules = [found.module for found in SOURCES if found.module not in FOLDERS]
+
+    assert unnamed(modules, (ROOT / "ARCHITECTURE.md").read_text()) == []
+
+
+def test_a_module_that_is_not_named_is_found():
+    """A longer name that holds it does not count."""
+    assert unnamed(["chord.cli", "chord.ring"], "| `chord.cli` | `chord.ring_state` |") == ["chord.ring"]
 
 
 # What a process loads
