@@ -33,8 +33,8 @@ check: $(READY_TEST) ## Check style (ruff), types (mypy --strict) and the import
 	$(VENV_PYTHON) -m mypy --strict
 	.venv/bin/lint-imports --no-logo
 
-bench: $(READY_BENCH) ## Measure, and write the figures as JSON; NAMES="a b" chooses among the benchmarks
-	@$(VENV_PYTHON) -m experiments bench --json $(NAMES)
+bench: $(READY_BENCH) ## Measure, and write the figures as JSON, to bench.json too; NAMES="a b" chooses among the benchmarks
+	@$(VENV_PYTHON) -m experiments bench --json --out bench.json $(ARGS) $(NAMES)
 
 fresh: ## Clone HEAD elsewhere, run demo and test there as a newcomer would, and print how long they took
 	@scripts/fresh

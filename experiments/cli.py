@@ -21,7 +21,9 @@ def root() -> None:
 
 @app.command()
 def analyse(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run: run.json beside traces/.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run: run.json beside traces/, or trace files alone.")
+    ],
     master: Annotated[str, typer.Option(help="Where Spark runs, such as local[2] or local[*].")] = "local[2]",
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where results go; RUN/analysis by default.")] = None,
@@ -31,6 +33,7 @@ def analyse(
     \b
     Examples:
       python -m experiments analyse runs/demo
+      python -m experiments analyse traces                  # as `dht lookup --trace traces` left them
       python -m experiments analyse runs/sweep --out report --master 'local[*]'
       python -m experiments analyse runs/demo --json | jq '.lookups[].hops'
 
@@ -74,19 +77,20 @@ def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME...")] = None,
     runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each figure.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A file that gets the lines of JSON, whatever is printed.")] = None,
 ) -> None:
     """Measure: ours and a reference take turns, medians and their ratio are printed. Progress goes to stderr.
 
     \b
     Examples:
       python -m experiments bench lookup
-      python -m experiments bench --json > bench.json
+      python -m experiments bench --out bench.json
 
     Exit codes: 0 measured, 1 failed, 2 usage, 130 interrupted.
     """
     from experiments.bench import bench as work
 
-    work(names or [], runs, as_json)
+    work(names or [], runs, as_json, out)
 
 
 @app.command()

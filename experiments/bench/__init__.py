@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from chord.errors import LocalProtocolError
 from experiments.bench.measurement import Figure
@@ -25,12 +26,19 @@ def select(names: list[str]) -> list[str]:
     return names or list(MODULES)
 
 
-def bench(names: list[str], runs: int, as_json: bool) -> None:
-    """Run benchmarks and print each figure as it is measured: a line of JSON, or a line to read."""
+def bench(names: list[str], runs: int, as_json: bool, out: Path | None = None) -> None:
+    """Run benchmarks and print each figure as it is measured: a line of JSON, or a line to read.
+
+    `out` gets a line of JSON for each as well; what an earlier measurement left there goes once the first is there.
+    """
+    written = b""
     for name in select(names):
         figures: list[Figure] = import_module(MODULES[name]).bench(runs, _say)
         for measured in figures:
             print(measured.as_json().decode() if as_json else measured.as_text(), flush=True)
+            written += measured.as_json() + b"\n"
+        if out is not None:
+            out.write_bytes(written)
 
 
 def _say(text: str) -> None:
