@@ -96,14 +96,20 @@ def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: Mapping[tuple
         timeouts=sum(cell.timeouts for cell in own),
         outcomes=_by_outcome([(cell.outcome, cell.count) for cell in own]),
         hops=_hops({cell.hops: cell.count for cell in answered}) if answered else None,
-        half_log2=round(half_log2(run.ring_size), 3),
-        expected_hops=round(expected_hops(run.ring_size, run.successors), 3),
+        half_log2=None if run.ring_size is None else round(half_log2(run.ring_size), 3),
+        expected_hops=_expected(run),
         latency_us=_latency(answered, histograms[mode, "lookup"]) if answered else None,
         owner_us_p50=middle_us(percentile(owner, 0.5)) if owner else None,
         after_kill=None
         if run.kill_us is None
         else _by_outcome([(cell.outcome, cell.after_kill) for cell in own if cell.after_kill]),
     )
+
+
+def _expected(run: RunInfo) -> float | None:
+    if run.ring_size is None or run.successors is None:
+        return None
+    return round(expected_hops(run.ring_size, run.successors), 3)
 
 
 def _hops(histogram: Histogram) -> Hops:

@@ -10,7 +10,13 @@ VERSION = 1
 KEPT, BROKEN, INTERRUPTED, FAILED = "kept", "broken", "interrupted", "failed"
 """How a demo ends: with every promise kept, with some not kept, or early."""
 
-SOURCE_NAMES = {"live": "live", "mininet": "Mininet", "sim": "simulated", "static": "simulated (static ring)"}
+SOURCE_NAMES = {
+    "live": "live",
+    "mininet": "Mininet",
+    "sim": "simulated",
+    "static": "simulated (static ring)",
+    "unknown": "source unknown",
+}
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -70,14 +76,15 @@ class Deliveries(msgspec.Struct, frozen=True, kw_only=True):
 class Lookups(msgspec.Struct, frozen=True, kw_only=True):
     """The lookups of one run and mode. Hops and latencies are those of lookups that were answered.
 
-    `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1, with successor lists of r entries.
+    `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1, with successor lists of r entries;
+    all four are null when nobody knows the ring's size.
     `after_kill` counts by outcome the lookups that any process began after the kill; null in a run without one.
     """
 
     run: str
     source: str
-    ring_size: int
-    successors: int
+    ring_size: int | None
+    successors: int | None
     mode: str
     count: int
     ok: int
@@ -85,8 +92,8 @@ class Lookups(msgspec.Struct, frozen=True, kw_only=True):
     timeouts: int
     outcomes: dict[str, int]
     hops: Hops | None
-    half_log2: float
-    expected_hops: float
+    half_log2: float | None
+    expected_hops: float | None
     latency_us: Latency | None
     owner_us_p50: int | None
     after_kill: dict[str, int] | None = None
@@ -96,7 +103,7 @@ class HopCount(msgspec.Struct, frozen=True):
     """How many answered lookups took so many hops."""
 
     run: str
-    ring_size: int
+    ring_size: int | None
     mode: str
     hops: int
     count: int

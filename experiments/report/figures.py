@@ -59,7 +59,7 @@ def latency(summary: Summary) -> Figure | None:
 
 def ring_sizes(summary: Summary) -> Figure | None:
     """Mean, median and 99th percentile of hops against ring size, when there is more than one size."""
-    rows = [row for row in summary.lookups if row.hops is not None]
+    rows = [row for row in summary.lookups if row.hops is not None and row.ring_size is not None]
     if len({row.ring_size for row in rows}) < 2:
         return None
     figure, axes = _panels(1)

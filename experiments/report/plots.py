@@ -22,32 +22,55 @@ OUTLINE = withStroke(linewidth=4, foreground="white")
 
 
 def hop_bars(axis: Axes, rows: Sequence[Lookups], counts: Sequence[HopCount]) -> None:
-    """Bars of the share of answered lookups by hops, side by side by mode; lines at each mean and at half log2 N."""
+    """Bars of the share of answered lookups by hops, side by side by mode; lines at each mean and at half log2 N.
+
+    The axis ends two hops after the 99th percentile, or at 4; a note says what lies beyond.
+    """
     width = 0.8 / len(rows)
-    highest = max(count.hops for count in counts)
+    last = last_hop(rows)
     for index, row in enumerate(rows):
         assert row.hops is not None
         own = {count.hops: count.count / row.ok for count in counts if count.mode == row.mode}
-        places = [hops + (index - (len(rows) - 1) / 2) * width for hops in range(highest + 1)]
+        places = [hops + (index - (len(rows) - 1) / 2) * width for hops in range(last + 1)]
         colour = COLOURS[index]
         label = f"{row.mode}: {row.ok:,} lookups"
-        shares = [own.get(hops, 0.0) for hops in range(highest + 1)]
+        shares = [own.get(hops, 0.0) for hops in range(last + 1)]
         axis.bar(places, shares, width, color=colour, alpha=0.7, label=label)
         label = f"{row.mode}: mean {row.hops.mean:.2f}"
         axis.axvline(row.hops.mean, color=colour, linewidth=2, label=label, path_effects=[OUTLINE])
-    first = rows[0]
-    half = f"half log$_2$ N = {first.half_log2:.2f}"
-    axis.axvline(first.half_log2, color=REFERENCE, linestyle="--", linewidth=1.4, label=half)
-    with_list = f"with lists of {first.successors}: {first.expected_hops:.2f}"
-    axis.axvline(first.expected_hops, color=REFERENCE, linestyle=":", linewidth=1.6, label=with_list)
-    axis.set_title(f"N = {first.ring_size:,}", fontsize=10)
-    axis.set_xlabel("hops")
+    _expected_hops(axis, rows[0])
+    axis.set_xlim(-0.6, last + 0.6)
+    axis.set_xlabel(" ".join(filter(None, ("hops", beyond(counts, last)))))
     axis.set_ylabel("share of answered lookups")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     _finish(axis, "upper right")
     low, high = axis.get_ylim()
     axis.set_ylim(low, high * 1.4)
+
+
+def last_hop(rows: Sequence[Lookups]) -> int:
+    """Where the axis of hops ends."""
+    return max(4, *(row.hops.p99 + 2 for row in rows if row.hops is not None))
+
+
+def beyond(counts: Sequence[HopCount], last: int) -> str:
+    """What lies beyond the end of the axis of hops; nothing if nothing does."""
+    outside = [count for count in counts if count.hops > last]
+    if not outside:
+        return ""
+    return f"({sum(count.count for count in outside):,} lookups took more, up to {max(c.hops for c in outside)})"
+
+
+def _expected_hops(axis: Axes, row: Lookups) -> None:
+    """The ring's size, and the hops to expect at it; neither is known of traces without run.json."""
+    axis.set_title("N unknown" if row.ring_size is None else f"N = {row.ring_size:,}", fontsize=10)
+    if row.half_log2 is not None:
+        label = f"half log$_2$ N = {row.half_log2:.2f}"
+        axis.axvline(row.half_log2, color=REFERENCE, linestyle="--", linewidth=1.4, label=label)
+    if row.expected_hops is not None:
+        label = f"with lists of {row.successors}: {row.expected_hops:.2f}"
+        axis.axvline(row.expected_hops, color=REFERENCE, linestyle=":", linewidth=1.6, label=label)
 
 
 def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> None:
@@ -83,20 +106,20 @@ def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> Non
 
 def hops_by_ring_size(axis: Axes, rows: Sequence[Lookups]) -> None:
     """Mean with bars from median to 99th percentile, by mode, beside half log2 N."""
+    known = sorted(((row.ring_size, row) for row in rows if row.ring_size is not None), key=lambda pair: pair[0])
     for index, mode in enumerate(dict.fromkeys(row.mode for row in rows)):
-        own = sorted((row for row in rows if row.mode == mode), key=lambda row: row.ring_size)
-        sizes = [row.ring_size for row in own]
-        found = [row.hops for row in own if row.hops is not None]
+        own = [(size, row.hops) for size, row in known if row.mode == mode and row.hops is not None]
+        at = [size for size, _ in own]
         colour = COLOURS[index]
-        axis.plot(sizes, [hops.mean for hops in found], "o-", color=colour, label=f"{mode}: mean")
-        axis.plot(sizes, [hops.p50 for hops in found], "_", color=colour, markersize=12, label=f"{mode}: median")
-        axis.plot(sizes, [hops.p99 for hops in found], "^", color=colour, markersize=6, label=f"{mode}: p99")
-    sizes = sorted({row.ring_size for row in rows})
-    half = {row.ring_size: row.half_log2 for row in rows}
-    axis.plot(sizes, [half[size] for size in sizes], "--", color=REFERENCE, label="half log$_2$ N")
-    expected = {row.ring_size: row.expected_hops for row in rows}
+        axis.plot(at, [hops.mean for _, hops in own], "o-", color=colour, label=f"{mode}: mean")
+        axis.plot(at, [hops.p50 for _, hops in own], "_", color=colour, markersize=12, label=f"{mode}: median")
+        axis.plot(at, [hops.p99 for _, hops in own], "^", color=colour, markersize=6, label=f"{mode}: p99")
+    half = {size: row.half_log2 for size, row in known if row.half_log2 is not None}
+    axis.plot(list(half), list(half.values()), "--", color=REFERENCE, label="half log$_2$ N")
+    expected = {size: row.expected_hops for size, row in known if row.expected_hops is not None}
     with_list = "half log$_2$ N - half log$_2$ r + 1"
-    axis.plot(sizes, [expected[size] for size in sizes], ":", color=REFERENCE, label=with_list)
+    axis.plot(list(expected), list(expected.values()), ":", color=REFERENCE, label=with_list)
+    sizes = list(dict.fromkeys(size for size, _ in known))
     axis.set_xscale("log", base=2)
     axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axis.minorticks_off()

@@ -57,7 +57,8 @@ def show(summary: Summary, console: Console) -> None:
 def heading(summary: Summary) -> list[str]:
     """What was analysed: one line a run, the last ones only if there are many."""
     lines = [
-        f"{run['run']}: {SOURCE_NAMES[run['source']]}, {run['ring_size']} nodes, commit {run['commit'][:12]}"
+        f"{run['run']}: {SOURCE_NAMES[run['source']]}, {run['ring_size'] or 'unknown number of'} nodes, "
+        f"commit {run['commit'][:12]}"
         for run in summary.runs[-MOST_ROWS:]
     ]
     counts = ", ".join(f"{count:,} {name} rows" for name, count in summary.rows.items() if count)
@@ -137,9 +138,9 @@ def _lookups(summary: Summary, several: bool) -> Table:
     _numbers(table, "N", "count", "failed", "time outs", "mean", "p50", "p99", "half log2 N", "with list")
     for row in summary.lookups[:MOST_ROWS]:
         hops = row.hops
-        figures = (f"{hops.mean:.2f}", _number(hops.p50), _number(hops.p99)) if hops else ("-", "-", "-")
+        figures = (_decimal(hops.mean), _number(hops.p50), _number(hops.p99)) if hops else ("-", "-", "-")
         counts = map(_number, (row.ring_size, row.count, row.failed, row.timeouts))
-        expected = f"{row.half_log2:.2f}", f"{row.expected_hops:.2f}"
+        expected = _decimal(row.half_log2), _decimal(row.expected_hops)
         style = "red" if row.failed else None
         table.add_row(*_names((row.run, row.mode), several), *counts, *figures, *expected, style=style)
     return _more(table, len(summary.lookups), "lookups.csv")
@@ -202,6 +203,10 @@ def _names(names: tuple[str, ...], several: bool) -> tuple[str, ...]:
 
 def _number(value: Any) -> str:
     return "-" if value is None else f"{value:,}"
+
+
+def _decimal(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _more(table: Table, count: int, file: str) -> Table:

@@ -55,7 +55,7 @@ class JavaProcess:
         with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
             return launch_gateway()  # type: ignore[no-untyped-call]  # likewise
 
-    def leave(self, timeout_s: float) -> None:
+    def end(self, timeout_s: float) -> None:
         """Close its standard input, upon which it ends by itself; kill it if it does not within `timeout_s`."""
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):

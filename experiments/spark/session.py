@@ -74,7 +74,7 @@ class Session:
             if SparkContext._gateway is not None:
                 with suppress(Py4JError, OSError):
                     SparkContext._gateway.shutdown()
-            self._java.leave(timeout_s)
+            self._java.end(timeout_s)
         self.kill()
 
     def kill(self) -> None:

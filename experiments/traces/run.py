@@ -1,4 +1,7 @@
-"""The contract of a run directory: one or more run.json below it, each beside a `traces/` folder of spool files."""
+"""The contract of a run directory: one or more run.json below it, each beside a `traces/` folder of spool files.
+
+Spool files alone, as `dht lookup --trace DIR` leaves them, are a run too, of which nothing else is known.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from chord.errors import LocalProtocolError
+from experiments.traces.spools import started_us
 
 RUN_FILE = "run.json"
 TRACES = "traces"
@@ -33,15 +37,16 @@ class SubscriberInfo(msgspec.Struct, kw_only=True):
 class RunInfo(msgspec.Struct, kw_only=True):
     """What run.json says about the rows in `traces/`. `extra` keeps the keys that are not named here.
 
-    `kill_us` is the time of a `kill -9`, in microseconds since the epoch; `seed` belongs to simulated runs.
+    `ring_size`, `successors` and `bits` are null when nobody knows them. `kill_us` is the time of a `kill -9`, in
+    microseconds since the epoch; `seed` belongs to simulated runs.
     """
 
     run: str
-    source: Literal["live", "mininet", "sim", "static"]
+    source: Literal["live", "mininet", "sim", "static", "unknown"]
     cluster: str
-    ring_size: int
-    successors: int
-    bits: int
+    ring_size: int | None
+    successors: int | None
+    bits: int | None
     commit: str
     started_us: int
     seed: int | None = None
@@ -63,15 +68,14 @@ class RunInfo(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One run.json and the spool files beside it."""
+    """What is known of some spool files, and the folder that they are in."""
 
     info: RunInfo
-    directory: Path
+    traces: Path
 
     def spools(self) -> list[Path]:
         """The spool files by name: finished ones, and what a killed process left."""
-        traces = self.directory / TRACES
-        return sorted([*traces.glob("*.trace"), *traces.glob("*.part")])
+        return _spools(self.traces)
 
 
 def load(path: Path) -> RunInfo:
@@ -88,24 +92,54 @@ def load(path: Path) -> RunInfo:
         raise BadRun(f"{path} does not describe a run: {error}; docs are in experiments/traces/run.py") from None
     assert isinstance(raw, dict)
     info.extra = {key: value for key, value in raw.items() if key not in RunInfo.__struct_fields__}
-    if info.ring_size < 1:
+    if info.ring_size is not None and info.ring_size < 1:
         raise BadRun(f"{path} says ring_size {info.ring_size}; a ring has at least 1 member")
     return info
 
 
 def parts(run: Path) -> list[Part]:
-    """Every run.json at or below `run`, in the order of ring size and name. Raises BadRun if there is none."""
+    """Every run.json at or below `run`, in the order of ring size and name; without any, the spool files of `run`.
+
+    Raises BadRun if there are none of them either.
+    """
     if not run.is_dir():
         raise BadRun(f"{run} is {'not a directory' if run.exists() else 'missing'}; give the directory of a run")
     found = sorted(path for path in run.rglob(RUN_FILE) if not _ours(path.relative_to(run)))
     if not found:
-        raise BadRun(f"{run} holds no {RUN_FILE}, neither in itself nor in a folder below; give the directory of a run")
-    read = [Part(load(path), path.parent) for path in found]
+        return [_bare(run)]
+    read = [Part(load(path), path.parent / TRACES) for path in found]
     names = [part.info.run for part in read]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise BadRun(f"{run} holds {names.count(twice)} parts named {twice!r}; give every run.json a `run` of its own")
-    return sorted(read, key=lambda part: (part.info.ring_size, part.info.run))
+    return sorted(read, key=lambda part: (part.info.ring_size or 0, part.info.run))
+
+
+def _bare(run: Path) -> Part:
+    """Spool files without a run.json, in `run` or in its `traces/`: a run of which only the name is known."""
+    if run.resolve().name == TRACES and (run.resolve().parent / RUN_FILE).exists():
+        raise BadRun(f"{run} belongs to the run in {run.resolve().parent}; give that directory")
+    traces = next((folder for folder in (run, run / TRACES) if _spools(folder)), None)
+    if traces is None:
+        raise BadRun(
+            f"{run} holds no {RUN_FILE}, neither in itself nor in a folder below, and no trace files; "
+            "give the directory of a run, or of `dht lookup --trace`"
+        )
+    info = RunInfo(
+        run=run.resolve().name,
+        source="unknown",
+        cluster="unknown",
+        ring_size=None,
+        successors=None,
+        bits=None,
+        commit="unknown",
+        started_us=min(map(started_us, _spools(traces))),
+    )
+    return Part(info, traces)
+
+
+def _spools(folder: Path) -> list[Path]:
+    return sorted([*folder.glob("*.trace"), *folder.glob("*.part")])
 
 
 def _ours(relative: Path) -> bool:

@@ -125,11 +125,11 @@ def _hops(hops: Sequence[HopTrace]) -> list[dict[str, object]]:
 
 RUN_COLUMNS = (
     Column("run", LABEL, "", "which run, as its run.json names it"),
-    Column("source", LABEL, "", "live, mininet, sim or static"),
+    Column("source", LABEL, "", "live, mininet, sim, static or unknown"),
     Column("cluster", LABEL, "", "the cluster of the ring"),
-    Column("ring_size", COUNT, "members", "virtual nodes of the ring"),
-    Column("successors", COUNT, "entries", "length of each successor list"),
-    Column("bits", COUNT, "bits", "length of an identifier"),
+    Column("ring_size", COUNT, "members", "virtual nodes of the ring; null if unknown"),
+    Column("successors", COUNT, "entries", "length of each successor list; null if unknown"),
+    Column("bits", COUNT, "bits", "length of an identifier; null if unknown"),
     Column("seed", LONG, "", "seed of a simulated run; null for a real one"),
     Column("commit", LABEL, "", "the commit that ran"),
 )

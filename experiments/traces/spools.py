@@ -7,7 +7,9 @@ the next place that looks like the start of a row, and says how many places and 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ Row = HeaderTrace | LookupTrace | EventTrace | DeliveryTrace | PublicationTrace
 TAGS = tuple(str(row.__struct_config__.tag) for row in Row.__args__)
 MAX_ELEMENTS = 4096
 MAX_TEXT_BYTES = 1 << 20
+HEADER_BYTES = 4096
 
 _ANY_ROW: Any = Row
 _ROWS: msgspec.msgpack.Decoder[list[Row]] = msgspec.msgpack.Decoder(list[Row])
@@ -57,6 +60,14 @@ def read_spool(path: Path, damage: Damage) -> list[Row]:
     headers = [row for row in rows if type(row) is HeaderTrace]
     damage.newer_files += any(header.schema > SCHEMA_VERSION for header in headers)
     return [row for row in rows if type(row) is not HeaderTrace]
+
+
+def started_us(path: Path) -> int:
+    """When the writer of a spool file began, by its header; when the file last changed, if that cannot be read."""
+    with suppress(OSError, *_UNDECODABLE), path.open("rb") as file:
+        header = msgspec.convert(_unpacker(file.read(HEADER_BYTES)).unpack(), HeaderTrace)
+        return header.started_us
+    return path.stat().st_mtime_ns // 1000 if path.exists() else time.time_ns() // 1000
 
 
 def _whole(data: bytes) -> list[Row] | None:

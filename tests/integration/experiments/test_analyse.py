@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -267,6 +268,26 @@ def test_an_analysis_keeps_the_verdict_of_the_demo(tmp_path: Path, spark: Sessio
     assert "publishers and subscribers included" in text
     said = [line.plain for line in verdict_lines(verdict)]
     assert said[1:] == ["not kept: EWR 1 got 1 sample", "demo: failed, in 61.5 s"]
+
+
+def test_traces_alone_are_analysed_without_what_nobody_knows(tmp_path: Path, spark: Session) -> None:
+    """What `dht lookup --trace DIR` left in DIR: hops and latencies are there; N is unknown, and said to be."""
+    for number in range(3):
+        spool = Spool(tmp_path / "asked", f"lookup-{number}")
+        spool.append(replace(examples.LOOKUP, hops=number, start_us=int(time.time() * 1e6)))
+        spool.close()
+
+    found = analyse(tmp_path / "asked", "local[2]", tmp_path / "analysis", session=spark)
+
+    (row,) = found.lookups
+    assert (row.source, row.ring_size, row.half_log2, row.expected_hops) == ("unknown", None, None, None)
+    assert (row.count, row.hops and row.hops.max) == (3, 2)
+    assert 0 <= found.timeline[0].second < 60
+    assert "hops.png" in found.files
+    console = Console(width=80, color_system=None)
+    with console.capture() as shown:
+        show(found, console)
+    assert "asked: source unknown, unknown number of nodes, commit unknown" in shown.get()
 
 
 def command(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

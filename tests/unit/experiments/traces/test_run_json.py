@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from chord.spool import Spool
 from experiments.traces.run import BadRun, RunInfo, SubscriberInfo, load, parts
+from experiments.traces.spools import started_us
 
 GOOD: dict[str, Any] = {
     "run": "r",
@@ -76,9 +78,33 @@ def test_parts_refuses_a_directory_without_runs(tmp_path: Path) -> None:
         parts(tmp_path / "nowhere")
     with pytest.raises(BadRun, match="file is not a directory"):
         parts(tmp_path / "file")
-    with pytest.raises(BadRun, match=r"holds no run\.json"):
+    with pytest.raises(BadRun, match=r"holds no run\.json.*and no trace files; give the directory of a run, or of"):
         parts(tmp_path)
     write(tmp_path / "a", GOOD)
     write(tmp_path / "b", GOOD)
     with pytest.raises(BadRun, match="holds 2 parts named 'r'"):
         parts(tmp_path)
+
+
+@pytest.mark.parametrize("below", ["", "traces"])
+def test_parts_takes_trace_files_without_run_json(tmp_path: Path, below: str) -> None:
+    """What `dht lookup --trace DIR` leaves in DIR, or traces/ alone: only its name and its beginning are known."""
+    directory = tmp_path / "asked"
+    Spool(directory / below, "one").close()
+    (started,) = [started_us(path) for path in (directory / below).iterdir()]
+    (directory / below / "zz.part").write_bytes(b"garbage")
+
+    (part,) = parts(directory)
+
+    assert (part.info.run, part.info.source, part.info.ring_size) == ("asked", "unknown", None)
+    assert part.info.started_us == started
+    assert [path.name for path in part.spools()] == sorted(path.name for path in (directory / below).iterdir())
+
+
+def test_parts_refuses_the_traces_folder_of_a_run(tmp_path: Path) -> None:
+    """Its run.json, one folder up, says more than the traces alone."""
+    write(tmp_path, GOOD)
+    Spool(tmp_path / "traces", "one").close()
+
+    with pytest.raises(BadRun, match=r"belongs to the run in .*; give that directory"):
+        parts(tmp_path / "traces")
