@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -87,8 +87,6 @@ class Node:
     errors: Path
     address: str = ""
     identifier: int = 0
-    started_at: float = field(default_factory=time.monotonic)
-    ready_at: float = 0.0
 
     def look(self) -> bool:
         """Whether the node has said that it is ready. Raises ProcessFailed when it has ended instead."""
@@ -98,7 +96,6 @@ class Node:
         if line[1] and line[0].startswith("ready "):
             _, self.address, identifier, _ = line[0].split()
             self.identifier = int(identifier.removeprefix("id="), 16)
-            self.ready_at = time.monotonic()
             return True
         if self.process.poll() is not None:
             said = self.errors.read_text().strip() or "nothing"
