@@ -51,7 +51,7 @@ class Host:
     def _incarnation(self) -> int:
         return self.kernel.rng.getrandbits(48) + 1
 
-    def _add(self, me: Pointer) -> Member:
+    def _add(self, me: Pointer) -> None:
         member = Member(self.kernel, self.settings, me, self._note_lost)
         record_requests.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
@@ -59,7 +59,6 @@ class Host:
         member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
         self.members.append(member)
         self._by_id[me.id] = member
-        return member
 
     # Requests ------------------------------------------------------------------------------------------------------
 

@@ -82,7 +82,6 @@ def test_a_call_to_nobody_times_out(world):
     with pytest.raises(PeerUnreachable, match=f"no reply from {world.nobody} within") as raised:
         ask(world, world.asker(), call(contact(world.nobody), Ping(), Pong))
 
-    assert raised.value.address == world.nobody
     assert not raised.value.definite
 
 
