@@ -65,6 +65,7 @@ class Finding:
         self._left_off: OrderedDict[tuple[str, int], _LeftOff] = OrderedDict()
         self._forgotten = 0
         self._next_stream = 1
+        self._left = False
 
     def start(self) -> None:
         """Register for every topic."""
@@ -98,6 +99,8 @@ class Finding:
         self._io.gate.open()
 
     def _found(self, entry: Entry, publisher: int) -> None:
+        if self._left:
+            return  # the ring still tells of changes, until it has taken the entries off
         record = messages.publisher_record(entry.value)
         key = (entry.name, publisher)
         if record is None or record.mode != "direct":
@@ -172,9 +175,7 @@ class Finding:
                 connection.say(again)
         for address, connection in list(self._connections.items()):
             if not connection.by_stream:
-                self._io.driver.unwatch(connection.socket)
-                connection.socket.close(linger=0)
-                del self._connections[address]
+                self._close(address, connection)
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
         _leave(key, subscription, connection)
@@ -186,16 +187,20 @@ class Finding:
                 self._forgotten += self._left_off.popitem(last=False)[1].missing
 
     def finish(self) -> list[Operation[Any]]:
-        """Say good-bye to the publishers, and take the entries off the ring."""
+        """Say good-bye to the publishers, follow none any more, and take the entries off the ring."""
+        self._left = True
         now = time.monotonic()
         for subscription, connection in self.subscriptions.values():
             connection.say(Unsubscribe(subscription.stream))
-        for connection in self._connections.values():
+        for address, connection in list(self._connections.items()):
             if all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in connection.by_stream.values()):
-                # Nobody is there; the good-bye would keep the context waiting.
-                self._io.driver.unwatch(connection.socket)
-                connection.socket.close(linger=0)
+                self._close(address, connection)  # nobody is there; the good-bye would keep the context waiting
         return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
+
+    def _close(self, address: str, connection: Connection) -> None:
+        self._io.driver.unwatch(connection.socket)
+        connection.socket.close(linger=0)
+        del self._connections[address]
 
 
 def _leave(key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:

@@ -11,7 +11,8 @@ import pytest
 import zmq
 
 from chord.client import RingClient
-from chord.identifiers import IdentifierSpace
+from chord.identifiers import IdentifierSpace, hexadecimal
+from chord.messages import Entry
 from pubsub import hearing, messages
 from pubsub.client import Publisher, Subscriber
 from pubsub.encoding import encode
@@ -86,7 +87,7 @@ class Rude:
 
     def register(self, address):
         record = messages.PublisherRecord(address, Profile())
-        self._ring.put(self._origin.topic, f"{PUBLISHER}{7:016x}", messages.encode(record), 30.0)
+        self._ring.put(self._origin.topic, f"{PUBLISHER}{hexadecimal(7)}", messages.encode(record), 30.0)
 
     def hear(self, kind):
         deadline = time.monotonic() + DEADLINE_S
@@ -163,7 +164,29 @@ def test_a_publisher_is_looked_for_where_the_ring_says_once_it_is_silent(via, to
         after.say(Subscribed(asked.stream, 1))
         after.send(2, [b"y"])
         assert sequences(take(subscriber, 1)) == [2]
-        assert subscriber.publishers == [(topic, f"{7:016x}")]
+        assert subscriber.publishers == [(topic, hexadecimal(7))]
+
+
+def test_a_subscriber_that_closes_follows_no_publisher_any_more(via, topic):
+    """The ring still tells it of new ones while it takes the entries off; some are where nobody answers."""
+    silent, fresh = "127.0.0.1:1", "127.0.0.1:2"
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router, RingClient(via) as ring:
+        Rude(ring, topic, router).register(silent)
+        subscriber = Subscriber([topic], via=via)
+        eventually(lambda: subscriber.publishers, what="the silent publisher is tried")
+        finish, changed = subscriber._io.finish, subscriber._io.changed
+
+        def finish_and_hear():
+            operations = finish()
+            for number, address in enumerate((silent, fresh), 8):
+                value = messages.encode(messages.PublisherRecord(address, Profile()))
+                changed(Entry(topic, f"{PUBLISHER}{hexadecimal(number)}", 1, value, 10.0))
+            return operations
+
+        subscriber._io.finish = finish_and_hear
+        subscriber.close()
+
+        assert not {hexadecimal(8), hexadecimal(9)} & {publisher for _, publisher in subscriber.publishers}
 
 
 def test_a_message_of_many_frames_costs_no_memory(via, topic, dealer):
