@@ -28,10 +28,11 @@ LEFT_OFF_KEPT = 4_096
 
 
 class _LeftOff(NamedTuple):
-    """Where a publisher was let go: what came next, what had been taken, and how many samples had not come."""
+    """Where a publisher was let go: what came next, what had been taken, what was lost, and what had not come."""
 
     next: int
     taken: int
+    lost: int
     missing: int
 
 
@@ -134,6 +135,7 @@ class Finding:
             left_off = self._left_off.pop(key)
             subscription.next = left_off.next
             subscription.taken = subscription.queued = left_off.taken
+            subscription.lost = left_off.lost
         return subscription
 
     def _connect(self, address: str) -> Connection:
@@ -156,9 +158,11 @@ class Finding:
         return [(topic, f"{publisher:016x}") for topic, publisher in list(self.subscriptions)]
 
     @property
-    def left_behind(self) -> int:
-        """Samples that were still missing when their publisher was let go, unless it has come back."""
-        return self._forgotten + sum(left_off.missing for left_off in list(self._left_off.values()))
+    def lost(self) -> int:
+        """Samples known to be missed; also those still missing when their publisher was let go, unless it is back."""
+        read = sum(subscription.lost for subscription, _ in list(self.subscriptions.values()))
+        left_off = sum(each.lost + each.missing for each in list(self._left_off.values()))
+        return self._forgotten + left_off + read
 
     def is_listed(self, subscription: Subscription) -> bool:
         """Whether the ring names the publisher."""
@@ -179,12 +183,15 @@ class Finding:
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
         _leave(key, subscription, connection)
+        if subscription.next is not None:
+            # Noted before it goes: whoever sees no publisher any more sees all that was lost.
+            left_off = _LeftOff(subscription.next, subscription.taken, subscription.lost, subscription.missing)
+            self._left_off[key] = left_off
+            if len(self._left_off) > LEFT_OFF_KEPT:
+                _, oldest = self._left_off.popitem(last=False)
+                self._forgotten += oldest.lost + oldest.missing
         del self.subscriptions[key]
         self._unlisted.discard(key)
-        if subscription.next is not None:
-            self._left_off[key] = _LeftOff(subscription.next, subscription.taken, subscription.missing)
-            if len(self._left_off) > LEFT_OFF_KEPT:
-                self._forgotten += self._left_off.popitem(last=False)[1].missing
 
     def finish(self) -> list[Operation[Any]]:
         """Say good-bye to the publishers, follow none any more, and take the entries off the ring."""

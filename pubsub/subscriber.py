@@ -114,7 +114,7 @@ class Subscriber:
     def lost(self) -> int:
         """Samples known to be missed: dropped for a best-effort reader, no longer kept when they were asked for, or not
         received from a publisher that is gone."""
-        return self._subscribing.lost + self._subscribing.finding.left_behind
+        return self._subscribing.finding.lost
 
     @property
     def publishers(self) -> list[tuple[str, str]]:

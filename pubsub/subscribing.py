@@ -42,7 +42,6 @@ class Subscribing:
         self.failed: Exception | None = None
         self.urgent = False
         """The application has made room that a publisher may be waiting for."""
-        self.lost = 0
         self.finding = Finding(io, name, requested, topics, lease_s, self._on_readable)
         self._io = io
         self._name = name
@@ -73,9 +72,7 @@ class Subscribing:
         if subscription is None:
             return
         now = time.monotonic()
-        lost = subscription.lost
         skip = subscription.on_batch(batch, now)
-        self.lost += subscription.lost - lost
         self._touched[subscription.stream] = subscription, connection
         if skip is not None:
             arrived = Arrived(subscription, batch, skip, time.time_ns() // 1000)
@@ -121,9 +118,7 @@ class Subscribing:
             if again is not None:
                 connection.say(again)
         elif isinstance(message, Subscribed):
-            lost = subscription.lost
             subscription.on_subscribed(message.after, now)
-            self.lost += subscription.lost - lost
         elif isinstance(message, Incompatible):
             subscription.refused = True
             publisher = f"{subscription.publisher:016x}"
