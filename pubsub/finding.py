@@ -170,6 +170,8 @@ class Finding:
 
     def tick(self, now: float) -> None:
         """Ask publishers again that fell silent, and let go of those that are gone."""
+        if self._left:
+            return
         for key, (subscription, connection) in list(self.subscriptions.items()):
             if key in self._unlisted and (subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S):
                 self._drop(key, subscription, connection)
@@ -194,14 +196,21 @@ class Finding:
         self._unlisted.discard(key)
 
     def finish(self) -> list[Operation[Any]]:
-        """Say good-bye to the publishers, follow none any more, and take the entries off the ring."""
+        """Say good-bye to the publishers, follow none any more, and take the entries off the ring.
+
+        Twice does no harm. The connections stay, for the good-bye to leave over them.
+        """
         self._left = True
         now = time.monotonic()
-        for subscription, connection in self.subscriptions.values():
-            connection.say(Unsubscribe(subscription.stream))
         for address, connection in list(self._connections.items()):
-            if all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in connection.by_stream.values()):
+            read = connection.by_stream.values()
+            if read and all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in read):
                 self._close(address, connection)  # nobody is there; the good-bye would keep the context waiting
+        for key, (subscription, connection) in self.subscriptions.items():
+            self._forgotten += subscription.lost
+            if connection.address in self._connections:
+                _leave(key, subscription, connection)
+        self.subscriptions.clear()
         return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
 
     def _close(self, address: str, connection: Connection) -> None:

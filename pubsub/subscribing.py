@@ -47,6 +47,7 @@ class Subscribing:
         self._name = name
         self._gate = io.gate
         self._touched: dict[int, tuple[Subscription, Connection]] = {}
+        self._left = False
         self._ack_at = 0.0
         self._tick_at = 0.0
 
@@ -69,7 +70,7 @@ class Subscribing:
 
     def _on_batch(self, connection: Connection, batch: Batch) -> None:
         subscription = connection.by_topic.get((batch.origin.topic, batch.origin.producer))
-        if subscription is None:
+        if subscription is None or self.failed is not None:
             return
         now = time.monotonic()
         skip = subscription.on_batch(batch, now)
@@ -85,9 +86,7 @@ class Subscribing:
             connection.say(subscription.subscribe(now))
 
     def _call_back(self, on_sample: Callable[[Sample], object], arrived: Arrived) -> None:
-        """Hand the samples over at once; the first error of the application's ends that, and `close` raises it."""
-        if self.failed is not None:
-            return
+        """Hand the samples over at once; the first error of the application's ends everything: see `_leave`."""
         if self.keep_alive is None:
             self.keep_alive = KeepAlive(self._sign_of_life, self._name)
         self.keep_alive.pause()
@@ -136,6 +135,8 @@ class Subscribing:
 
     def work(self, now: float) -> bool:
         """Acknowledge what came and what was taken; look after publishers that fell silent."""
+        if self.failed is not None and not self._left:
+            self._leave()
         if self.urgent or now >= self._ack_at:
             self.urgent = False
             self._ack_at = now + ACK_PAUSE_S
@@ -148,6 +149,14 @@ class Subscribing:
             self.finding.tick(now)  # closes connections, which nothing may be said over from then on
         self._trace()
         return False
+
+    def _leave(self) -> None:
+        """The application failed, and `close` will raise its error: take nothing more, and be nobody's reader."""
+        self._left = True
+        self._touched.clear()
+        self._io.warn(f"subscriber {self._name} receives nothing more, its on_sample failed: {self.failed!r}")
+        for operation in self.finding.finish():
+            self._io.driver.start(operation)
 
     def _acknowledge(self, subscriptions: Iterable[tuple[Subscription, Connection]], now: float) -> None:
         for subscription, connection in subscriptions:

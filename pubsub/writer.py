@@ -46,7 +46,7 @@ class Writer:
         """Those of them that `flush` has not raised yet; it takes them out."""
         self._expected: dict[str, float] | None = None
         self._best_effort: frozenset[str] = frozenset()
-        self._refused: set[str] = set()
+        self._not_awaited: set[str] = set()
 
     # Readers -------------------------------------------------------------------------------------------------------
 
@@ -54,9 +54,9 @@ class Writer:
         """These subscribers were registered when the publisher was; some of them put up with losses."""
         if self._expected is None:
             self._best_effort = frozenset(best_effort)
-            awaited = (name for name in registered if name not in self.readers and name not in self._refused)
+            awaited = (name for name in registered if name not in self.readers and name not in self._not_awaited)
             self._expected = dict.fromkeys(awaited, now + EXPECTED_FOR_S)
-            self._refused.clear()
+            self._not_awaited.clear()
 
     @property
     def settled(self) -> bool:
@@ -102,13 +102,14 @@ class Writer:
     def refuse(self, name: str) -> None:
         """A subscriber does not match, so it is not awaited."""
         if self._expected is None:
-            self._refused.add(name)
+            self._not_awaited.add(name)
         else:
             self._expected.pop(name, None)
 
     def remove(self, name: str) -> None:
-        """A reader left."""
+        """A reader left, so it is not awaited either, should the ring still name it."""
         self.readers.pop(name, None)
+        self.refuse(name)
 
     def acknowledge(self, reader: Reader, message: Ack, now: float) -> None:
         """A reader said how far it is."""

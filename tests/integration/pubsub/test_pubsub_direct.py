@@ -317,6 +317,34 @@ def test_an_error_of_a_callback_is_raised_when_the_subscriber_closes(via, topic)
     assert called == [1]
 
 
+def test_a_subscriber_whose_callback_failed_holds_nobody_up(via, topic):
+    """It says so once, is off the ring, and is nobody's reader: what it does not take is not taken to be delivered."""
+    payload = bytes(100_000)
+    told, warned = [], []
+
+    def fail(_sample):
+        raise ValueError("no such flight")
+
+    subscriber = Subscriber([topic], via=via, on_sample=fail, on_warning=told.append)
+    with Publisher(via=via, block_s=DEADLINE_S, on_warning=warned.append) as publisher, RingClient(via) as ring:
+        publisher.publish(topic, b"x")
+        eventually(lambda: told, what="it says that it failed")
+        eventually(lambda: publisher.readers(topic) == 0, what="it leaves its publisher")
+        eventually(lambda: len(ring.get(topic)) == 1, what="its entry comes off the ring")
+        for _ in range(4 * BUFFER_BYTES // len(payload)):
+            publisher.publish(topic, payload)
+        publisher.flush(DEADLINE_S)
+
+        assert subscriber.publishers == []
+        assert publisher.readers(topic) == 0
+    with pytest.raises(ValueError, match="no such flight"):
+        subscriber.close()
+    assert told == [
+        f"subscriber {subscriber.id} receives nothing more, its on_sample failed: ValueError('no such flight')"
+    ]
+    assert warned == []
+
+
 def test_clients_that_close_leave_no_entry_behind(via, topic):
     """On the ring nobody has to wait for their leases."""
     with RingClient(via) as ring:

@@ -114,6 +114,17 @@ def test_an_expected_subscriber_is_awaited_for_a_while_only():
     assert (made.settled, made.delivered, made.log.first_sequence) == (True, 5, 6)
 
 
+def test_a_subscriber_that_has_left_is_not_awaited():
+    """It was quicker than the ring, which still names it."""
+    made = Writer(Profile())
+    subscribe(made, "quick")
+    made.remove("quick")
+
+    made.settle(["quick"], 0.0)
+
+    assert made.settled
+
+
 def test_a_subscriber_that_does_not_match_is_not_awaited():
     """Whether it was refused before the ring answered or after."""
     made = Writer(Profile())
