@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 
 
 class Gate:
     """The sleeper calls `prepare`, looks once more whether there is something, and calls `wait`; the waker `open`.
 
-    One sleeper and one waker. The sleeper may wake for no reason, so it looks again.
+    One sleeper; wakers are as many as like, for a client may be closed by one more thread: only the first of them opens.
+    The sleeper may wake for no reason, so it looks again.
     """
 
     __slots__ = ("_lock", "expected")
@@ -31,5 +33,7 @@ class Gate:
         """Wake the sleeper, if there is one."""
         if self.expected:
             self.expected = False
-            if self._lock.locked():
+            with suppress(
+                RuntimeError
+            ):  # another waker was quicker, or the sleeper still has to use an earlier opening
                 self._lock.release()
