@@ -9,8 +9,8 @@ from contextlib import suppress
 class Gate:
     """The sleeper calls `prepare`, looks once more whether there is something, and calls `wait`; the waker `open`.
 
-    One sleeper; wakers are as many as like, for a client may be closed by one more thread: only the first of them opens.
-    The sleeper may wake for no reason, so it looks again.
+    One sleeper, and any number of wakers: the I/O thread, and a thread that closes the client. Two may open at once; the
+    second does nothing. The sleeper may wake for no reason, so it looks again.
     """
 
     __slots__ = ("_lock", "expected")
@@ -33,7 +33,5 @@ class Gate:
         """Wake the sleeper, if there is one."""
         if self.expected:
             self.expected = False
-            with suppress(
-                RuntimeError
-            ):  # another waker was quicker, or the sleeper still has to use an earlier opening
+            with suppress(RuntimeError):  # it is open: another waker was quicker
                 self._lock.release()
