@@ -43,7 +43,8 @@ class IoThread:
 
     `begin()` is called once before the thread starts, to watch sockets. `work(now)` is called in the thread after
     everything that arrived and every 0.1 s, and says whether there is more to do at once. `finish()` is called once at
-    the end and returns the operations to end with. `changed` hears of changes to the records that notify this client;
+    the end and returns the operations to end with. `died()` is called in the thread when an error has ended it, before
+    its sockets are closed. `changed` hears of changes to the records that notify this client;
     only with it does the client answer the ring at all. `warn` takes what a person should know; by default that is
     logged, which writes it to stderr unless the application configures logging.
     """
@@ -74,6 +75,7 @@ class IoThread:
         self.begin: Callable[[], None] = lambda: None
         self.work: Callable[[float], bool] = _nothing
         self.finish: Callable[[], list[Operation[Any]]] = list
+        self.died: Callable[[], None] = lambda: None
         self.changed: Callable[[Entry], None] | None = None
         self._commands: deque[Callable[[], None]] = deque()
         self._read_end, self._write_end = os.pipe()
@@ -170,6 +172,8 @@ class IoThread:
             self._end(self.finish())
         except Exception as failure:
             self.failure = failure
+            self.idle = False
+            self.died()
             self.gate.open()
         finally:
             self.driver.close()

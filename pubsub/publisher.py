@@ -80,6 +80,7 @@ class Publisher:
         io.begin = self._publishing.start
         io.work = self._publishing.work
         io.finish = self._publishing.finish
+        io.died = lambda: self._publishing.end(list(self._outboxes.values()))
         io.start()
 
     def publish(self, topic: str, payload: bytes) -> int:
@@ -197,6 +198,8 @@ class Publisher:
             outbox = Outbox(origin, Writer(self.offered), registration)
             self._outboxes[name] = outbox
             self._post_open(outbox)
+            if self._io.failure is not None:
+                outbox.limit = 0  # the thread that would have done so has ended already
         if topic != name and len(self._outboxes) < MAX_FORMS:
             self._outboxes[topic] = outbox
         return outbox

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -48,6 +49,7 @@ class Publishing:
         self._outboxes: dict[str, Outbox] = {}
         self._sending = Sending(router)
         self.hearing = Hearing(io, router, producer, self._outboxes)
+        self._ended = False
         self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
         self._heartbeat_at = 0.0
         self._unheard_ticks = 0
@@ -91,7 +93,7 @@ class Publishing:
         try:
             if not self._lock.acquire(blocking=False):
                 return False
-            done = not outbox.times and outbox.writer.is_level
+            done = not self._ended and not outbox.times and outbox.writer.is_level
             if done:
                 self._sending.single(outbox, payload, time_us)
                 # Sending may have taken note of what arrived, and the descriptor will not tell again.
@@ -107,7 +109,8 @@ class Publishing:
         """An interrupt broke off `publish`. Called by the application."""
         with self._lock:
             outbox.mend()
-            self._sending.mend()
+            if not self._ended:
+                self._sending.mend()
             outbox.dirty = True
         self.offer(outbox)
 
@@ -120,6 +123,13 @@ class Publishing:
         with self._lock:
             for outbox in self._outboxes.values():
                 self._beat(outbox)
+
+    def end(self, outboxes: Iterable[Outbox]) -> None:
+        """An error has ended the I/O thread: nothing more is sent, and `publish` has to wait, which raises the error."""
+        with self._lock:
+            self._ended = True
+            for outbox in outboxes:
+                outbox.limit = 0
 
     def finish(self) -> list[Operation[Any]]:
         """Send what is left, say good-bye to the readers, and take the entries off the ring."""

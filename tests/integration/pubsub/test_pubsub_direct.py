@@ -431,6 +431,33 @@ def test_an_io_thread_that_ended_is_reported_when_its_client_closes(via, topic, 
         client.close()
 
 
+@pytest.mark.parametrize("awake", [True, False], ids=["at work", "about to sleep"])
+def test_publishing_ends_with_the_io_thread(via, topic, awake):
+    """At the next sample, on a topic that is known or a new one, not when nothing more fits."""
+    publisher = Publisher(via=via)
+    publisher.publish(topic, b"x")
+    publisher.flush(DEADLINE_S)
+
+    def fail(_now):
+        if awake or publisher._io.idle:
+            raise ZeroDivisionError("a defect")
+        return False
+
+    publisher._io.work = fail
+    publisher._io.wake()
+    publisher._io._thread.join(DEADLINE_S)
+    for name in (topic, topic + " and another"):
+        for _ in range(2):
+            with pytest.raises(AssertionError, match="ended: ZeroDivisionError"):
+                publisher.publish(name, b"y")
+    outbox = publisher._outboxes[topic]
+
+    assert (outbox.sequence, outbox.payloads) == (1, [])
+    assert not publisher._publishing.send_at_once(outbox, b"z", 0)
+    with pytest.raises(AssertionError, match="ended: ZeroDivisionError"):
+        publisher.close()
+
+
 def test_the_topics_of_a_ring_are_listed(via, topic):
     """Some records at a time: one after the other, 256 of them took seconds on a ring far away."""
     with Publisher(via=via) as publisher, RingClient(via) as ring:
