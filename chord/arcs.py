@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chord.effects import Operation, call
+from chord.errors import LookupFailed
 from chord.member import Member
 from chord.messages import Copy, FetchArc, Noted, Page, Pointer
 from chord.pages import Place, next_place
@@ -20,6 +21,7 @@ def send_arc(member: Member, target: Pointer, low: int, high: int, handover: boo
             after = (page.entries[-1].name, page.entries[-1].entry)
         if not page.more:
             return
+    raise LookupFailed(f"arc ({low:016x}, {high:016x}] of {member.me} has more than {PAGES_AT_MOST} pages")
 
 
 def fetch_arc(member: Member, source: Pointer, low: int, high: int) -> Operation[None]:
@@ -30,6 +32,7 @@ def fetch_arc(member: Member, source: Pointer, low: int, high: int) -> Operation
         if following is None:
             return
         after = following
+    raise LookupFailed(f"arc ({low:016x}, {high:016x}] at {source} has more than {PAGES_AT_MOST} pages")
 
 
 def fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[Place | None]:

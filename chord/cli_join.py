@@ -10,6 +10,7 @@ import typer
 
 from chord.cli_options import Advertise, Host, Port, Trace
 from chord.identifiers import hexadecimal
+from chord.limits import MAX_VNODES
 from chord.messages import Neighbours
 from chord.names import check_cluster
 from chord.process import NodeOptions, NodeProcess
@@ -29,7 +30,7 @@ def join(
             envvar="RINGCAST_BOOTSTRAP",
         ),
     ] = None,
-    vnodes: Annotated[int, typer.Option(help="Virtual nodes of this process.", min=1, max=256)] = 1,
+    vnodes: Annotated[int, typer.Option(help="Virtual nodes of this process.", min=1, max=MAX_VNODES)] = 1,
     successors: Annotated[int, typer.Option(help="Entries of the successor list.", min=1, max=128)] = 8,
     replicas: Annotated[int, typer.Option(help="Processes that hold each record.", min=1, max=16)] = 3,
     stabilize: Annotated[float, typer.Option(help="Seconds between stabilizations.", min=0.01, max=3600.0)] = 0.4,

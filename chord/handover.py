@@ -10,7 +10,7 @@ from itertools import groupby
 
 from chord.arcs import PAGES_AT_MOST, fetch_page, send_arc
 from chord.effects import Operation, call, gather, sleep, spawn
-from chord.errors import RingcastError
+from chord.errors import LookupFailed, RingcastError
 from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -62,30 +62,33 @@ def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
     return False
 
 
-def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[None]:
+def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[str]:
     """Leave gracefully: all records go to the first successor that takes them, then both neighbours are told.
 
     All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member.
-    `known`: members of other processes that this process knows of, should the list hold none.
+    `known`: members of other processes that this process knows of, should the list hold none. Returns why nobody took
+    the records, or nothing when somebody did or there were none.
     """
     member.leaving = True
     me = member.me
     distance = member.settings.space.distance
     others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
     targets = sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation))
-    outcome = "there was nobody to take the records"
+    held = any(not entry.deleted for entry in member.store.arc(me.id, me.id, ("", ""), member.kernel.now).entries)
+    outcome = lost = "there was nobody to take its records"
     for target in targets[:LEAVE_TARGETS]:
         try:
             yield from send_arc(member, target, me.id, me.id, handover=True)
         except RingcastError as error:
-            outcome = f"nobody took the records: {error}"
+            outcome = lost = f"nobody took its records: {error}"
         else:
-            outcome = f"records handed over to {target}"
+            outcome, lost = f"records handed over to {target}", ""
             break
     neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
     yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
     member.active = False
     member.event("left", outcome)
+    return lost if held else ""
 
 
 def hand_back(member: Member) -> Operation[None]:
@@ -100,6 +103,7 @@ def hand_back(member: Member) -> Operation[None]:
         if not page.more:
             return
         after = page.entries[-1].name, page.entries[-1].entry
+    raise LookupFailed(f"{member.me} holds more than {PAGES_AT_MOST} pages of records that it does not own")
 
 
 def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:

@@ -17,6 +17,7 @@ from chord.errors import (
 )
 from chord.healing import Healing
 from chord.kernel import Kernel
+from chord.limits import MAX_VNODES
 from chord.lost import LostPeers
 from chord.member import Member
 from chord.messages import Get, Neighbours, NextHop, Ping, Pointer, Put, ReplyBody, Request, contact
@@ -30,6 +31,8 @@ TAKEN_FOR_S = 5.0
 """How long somebody else may answer at the address of a process that starts: it may be the one that it replaces."""
 
 REJOIN_PATIENCE_S = 5.0
+REJOINED_WITHIN_S = 2.0
+"""How long a process that leaves waits for its members that are joining anew."""
 
 
 class Host:
@@ -42,6 +45,8 @@ class Host:
         self.members: list[Member] = []
         self.healing = Healing(self.kernel, settings, self.members, self.lost, self.rejoin)
         self._by_id: dict[int, Member] = {}
+        if not 1 <= vnodes <= MAX_VNODES:
+            raise LocalProtocolError(f"a process has 1 to {MAX_VNODES} virtual nodes, not {vnodes}")
         for index in range(vnodes):
             identifier = settings.space.member(settings.cluster, address, index)
             if identifier in self._by_id:
@@ -157,12 +162,22 @@ class Host:
         yield from maintenance.enter(member)
         yield from handover.take_over(member)
 
-    def leave(self) -> Operation[None]:
-        """Hand every record over and tell the neighbours; ends when the process may go."""
+    def leave(self) -> Operation[str]:
+        """Hand every record over and tell the neighbours; ends when the process may go.
+
+        Returns what became of records that nobody took; nothing when there are none.
+        """
+        until = self.kernel.now + REJOINED_WITHIN_S
+        while any(member.rejoining for member in self.members) and self.kernel.now < until:
+            yield from sleep(JOIN_PAUSE_S)  # it has records, and nobody yet to give them to
         known = [pointer for member in self.members for pointer in member.state.successors]
+        lost = ""
         for member in self.members:
             if member.active:
-                yield from handover.hand_over(member, known)
+                lost = (yield from handover.hand_over(member, known)) or lost
+            elif member.rejoining:
+                lost = "it was about to join anew, and gave its records to nobody"
+        return lost
 
     def walk(self) -> Operation[list[Neighbours]]:
         """The members of the ring in order from the first of this process, each with its own view."""
@@ -181,12 +196,15 @@ class Host:
             self._note_lost(pointer)
         member.event("rejoining")
         member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
+        member.rejoining = True
         try:
             yield from self._bring_in(member, contacts, self.kernel.now + REJOIN_PATIENCE_S)
         except RingcastError as error:
             member.active = member.adopted = member.complete = True
+            member.rejoining = False
             member.event("rejoin failed", str(error))
             return
+        member.rejoining = False
         yield from spawn(handover.hand_back(member))
 
     def _known(self, member: Member) -> list[Pointer]:

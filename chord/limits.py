@@ -28,6 +28,9 @@ MAX_ADDRESS = 255
 MAX_LIST = 512
 """Pointers in one list."""
 
+MAX_VNODES = 128
+"""Virtual nodes of one process. On three processes a list holds all other members, which must not pass MAX_LIST."""
+
 MAX_ENTRY_ID = 300
 """Characters of an entry's id; holds a prefix and a name of 255 bytes."""
 
@@ -54,6 +57,9 @@ MAX_ENTRIES_PER_RECORD = 20_000
 
 MAX_RECORDS = 1_000_000
 """Records that one member holds."""
+
+MAX_STORE_BYTES = 1 << 30
+"""Bytes of all entries that one member holds, with 512 for what an entry takes beside its value."""
 
 MAX_AVOIDED = 16
 """Members that one step of a lookup may ask to be left out."""

@@ -58,6 +58,7 @@ class Member:
         self.me = me
         self.active = False
         self.leaving = False
+        self.rejoining = False
         self.adopted = False
         self.complete = True
         self.joined_after = me.id

@@ -28,7 +28,7 @@ JOIN_PATIENCE_S = 30.0
 SLOW_S = 1.0
 """After this long a node that has not joined yet says so."""
 
-LEAVE_PATIENCE_S = 3.0
+LEAVE_PATIENCE_S = 4.0
 TURN_S = 0.2
 """The longest that a stop request goes unnoticed."""
 
@@ -80,19 +80,25 @@ class NodeProcess:
     def run(self, ready: Callable[[list[Neighbours]], None], say: Callable[[str], None] = lambda _text: None) -> None:
         """Join, call `ready` with the members found by a walk, serve, and leave when stopped.
 
-        `say` is given a sentence for people when joining is not as it was meant, or takes its time.
+        `say` is given a sentence for people when joining is not as it was meant or takes its time, and when records
+        are lost by leaving.
         """
         try:
             self._join(say)
-            if not self._stopping:
-                members = self._finish("walking the ring", self.host.walk(), JOIN_PATIENCE_S)
+            while not self._stopping:
+                try:
+                    members = self._finish("walking the ring", self.host.walk(), JOIN_PATIENCE_S)
+                except LookupFailed as error:
+                    say(f"{error}; trying again")
+                    continue
                 if members is not None:
                     self._event("ready", f"{len(members)} members")
                     ready(members)
+                break
             while not self._stopping:
                 self._driver.turn(TURN_S)
                 self._tracing.flush_if_due()
-            self._leave()
+            self._leave(say)
         finally:
             self._driver.close()
             self._context.destroy(linger=200)
@@ -114,12 +120,15 @@ class NodeProcess:
         except LookupFailed as error:
             raise LookupFailed(f"{error}; the first node of a ring is started without --bootstrap") from None
 
-    def _leave(self) -> None:
+    def _leave(self, say: Callable[[str], None]) -> None:
         """Hand over, as far as that goes in a few seconds: whoever stops a node does not wait for dead neighbours."""
         try:
-            self._finish("leaving", self.host.leave(), LEAVE_PATIENCE_S, stoppable=False)
+            lost = self._finish("leaving", self.host.leave(), LEAVE_PATIENCE_S, stoppable=False)
         except LookupFailed as error:
-            self._event("left", str(error))
+            lost = str(error)
+            self._event("left", lost)
+        if lost:
+            say(f"{self.address} left with records of its own: {lost.removeprefix(f'{self.address}: ')}")
 
     def _finish(
         self,

@@ -54,6 +54,8 @@ def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
             return (yield from call(successor, request, Page, attempts=2))
         except (PeerUnreachable, NotMember, Busy):
             continue
+    if member.state.successors:
+        raise Busy(f"{member.me} has not got all of its records yet, and no successor that has them answers")
     return member.store.page(request.name, request.after, member.kernel.now)
 
 

@@ -15,10 +15,14 @@ from chord.limits import (
     MAX_LEASE_S,
     MAX_PAGE_BYTES,
     MAX_RECORDS,
+    MAX_STORE_BYTES,
     MAX_VERSION,
     MAX_VERSION_STEP,
 )
 from chord.messages import Entry, Page, Put
+
+ENTRY_BYTES = 512
+"""What an entry takes beside its value, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class _Held:
     guard_until: float
     notify: str
     deleted: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes, without the names, which have a limit of their own."""
+        return ENTRY_BYTES + len(self.value) + len(self.notify)
 
     def live(self, now: float) -> bool:
         return not self.deleted and now < self.expires_at
@@ -91,6 +100,7 @@ class RecordStore:
         self._space = space
         self._records: dict[str, dict[str, _Held]] = {}
         self._keys: dict[str, int] = {}
+        self._bytes = 0
 
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
         """Apply a put or a deletion as the key's owner.
@@ -158,17 +168,9 @@ class RecordStore:
         total = 0
         for name in self._in_arc(low, high):
             for entry, held in self._records[name].items():
-                identity = f"{name}\0{entry}\0{held.version}\0{held.deleted}".encode()
+                identity = f"{name}\0{entry}\0{held.version}\0{held.deleted}\0{held.notify}\0".encode()
                 total ^= mmh3.mmh3_x64_128_uintdigest(identity + held.value, 0)
         return total & (2**64 - 1)
-
-    def entries(self, low: int, high: int, now: float) -> list[Entry]:
-        """Every entry of the arc (low, high]."""
-        return [
-            self._travelling(name, entry, held, now)
-            for name in self._in_arc(low, high)
-            for entry, held in self._records[name].items()
-        ]
 
     def find(self, name: str, entry: str, now: float) -> Entry | None:
         """One entry as it is held now, dead or not, or None."""
@@ -188,9 +190,12 @@ class RecordStore:
             for entry in list(record):
                 held = record[entry]
                 if now >= held.expires_at and not held.deleted:
+                    self._bytes -= held.size
                     record[entry] = held = replace(held, deleted=True, value=b"", notify="")
+                    self._bytes += held.size
                     lapsed.append(self._travelling(name, entry, held, now))
                 if now >= held.guard_until:
+                    self._bytes -= held.size
                     del record[entry]
             if not record:
                 del self._records[name]
@@ -206,6 +211,11 @@ class RecordStore:
             record = self._records[name] = {}
         if entry not in record and len(record) >= MAX_ENTRIES_PER_RECORD:
             raise TooLarge(f"entry {entry!r} refused: record {name!r} holds {MAX_ENTRIES_PER_RECORD} entries already")
+        before = record.get(entry)
+        growth = held.size - (before.size if before else 0)
+        if growth > 0 and self._bytes + growth > MAX_STORE_BYTES:
+            raise TooLarge(f"entry {entry!r} of {name!r} refused: this member holds {self._bytes} bytes already")
+        self._bytes += growth
         record[entry] = held
 
     def _in_arc(self, low: int, high: int) -> Iterator[str]:

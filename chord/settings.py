@@ -34,10 +34,12 @@ class Settings:
     heal_s: float = 3.0
     """Pause between probes of peers that were lost, and of the bootstrap contacts."""
 
-    silence_s: float = 1.5
-    """A predecessor unheard for this long does not keep its successor from answering for it."""
-
     space: IdentifierSpace = field(default_factory=IdentifierSpace)
+
+    @property
+    def silence_s(self) -> float:
+        """A predecessor unheard for this long does not keep its successor from answering for it."""
+        return max(1.5, 3 * self.stabilize_s)
 
     def __post_init__(self) -> None:
         if not 1 <= self.successors <= 128:

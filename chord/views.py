@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chord.effects import Operation, call
-from chord.errors import PeerUnreachable, RingcastError
+from chord.errors import LookupFailed, PeerUnreachable, RingcastError
 from chord.messages import GetNeighbours, Neighbours, Pointer
 
 WALK_AT_MOST = 100_000
@@ -15,7 +15,9 @@ def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
     seen: set[int] = set()
     gone: set[str] = set()
     pending = [start]
-    while pending and len(views) < WALK_AT_MOST:
+    while pending:
+        if len(views) == WALK_AT_MOST:
+            raise LookupFailed(f"a walk from {start} did not come round in {WALK_AT_MOST} members")
         pointer = pending.pop(0)
         if pointer.address in gone:
             continue

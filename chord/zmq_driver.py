@@ -172,8 +172,9 @@ class ZmqDriver:
             reply = wire.decode_reply(frame)
         except RemoteProtocolError:
             return  # the call that it may have been meant for times out
-        # By call, not by number: a late, repeated or unasked reply must not stop the polling for the one that is due.
-        if peer.awaited.pop(reply.call, None) is not None and not peer.awaited:
+        if peer.awaited.pop(reply.call, None) is None:
+            return  # repeated, unasked, or an answer in another peer's name
+        if not peer.awaited:
             self._poll_for(peer)
         self._carry_out(self._kernel.on_message(None, reply, monotonic()))
 

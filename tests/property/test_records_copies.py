@@ -9,6 +9,7 @@ from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_ENTRIES_PER_PAGE, MAX_PAGE_BYTES, MAX_VALUE_BYTES
 from chord.messages import Entry, Page, Put
 from chord.records import RecordStore
+from tests.records import everything
 
 SPACE = IdentifierSpace(6)
 WHOLE = (0, 0)
@@ -105,11 +106,11 @@ def test_a_guard_covers_every_version_there_was(copies):
 
 @given(st.lists(entries, max_size=6), st.lists(entries, max_size=6))
 def test_digests_agree_exactly_when_the_contents_do(left, right):
-    """Two stores have one digest when they hold the same entries, versions, deletions and values."""
+    """Two stores have one digest when they hold the same entries: versions, deletions, values, registrations."""
     one, other = store_of(left), store_of(right)
 
     def identities(store: RecordStore) -> set[object]:
-        return {(entry.name, entry.entry, entry.version, entry.deleted, entry.value) for entry in held(store)}
+        return {(one.name, one.entry, one.version, one.deleted, one.value, one.notify) for one in held(store)}
 
     assert (one.digest(*WHOLE) == other.digest(*WHOLE)) == (identities(one) == identities(other))
 
@@ -132,7 +133,7 @@ def test_leases_run_out_and_never_run_back(copies, early, late):
 def test_two_arcs_make_the_circle(copies, low, high):
     """The arcs (low, high] and (high, low] share nothing and leave nothing out."""
     store = store_of(copies)
-    one, other = store.entries(low, high, 0.0), store.entries(high, low, 0.0)
+    one, other = everything(store, low, high, 0.0), everything(store, high, low, 0.0)
 
     if low == high:
         assert sorted(map(str, one)) == sorted(map(str, held(store)))

@@ -11,6 +11,7 @@ from chord.errors import StaleVersion
 from chord.identifiers import IdentifierSpace
 from chord.messages import Entry, Put
 from chord.records import RecordStore
+from tests.records import everything
 
 NAME = "record"
 WHOLE = (0, 0)
@@ -57,7 +58,7 @@ class Replication(RuleBasedStateMachine):
 
     @rule(entry=entry_ids, behind=st.integers(0, 2))
     def put_an_old_version(self, entry, behind):
-        held = [one for one in self.owner.entries(*WHOLE, self.now) if one.entry == entry]
+        held = [one for one in everything(self.owner, *WHOLE, self.now) if one.entry == entry]
         if held and held[0].version > behind:
             stale = Put(NAME, entry, b"stale", 9.0, version=held[0].version - behind)
             with pytest.raises(StaleVersion, match="is not newer than"):
@@ -65,7 +66,7 @@ class Replication(RuleBasedStateMachine):
 
     @rule(source=stores, into=stores)
     def copy_everything(self, source, into):
-        for entry in self.stores[source].entries(*WHOLE, self.now):
+        for entry in everything(self.stores[source], *WHOLE, self.now):
             self.stores[into].merge(entry, self.now)
 
     @rule(source=stores)
@@ -97,7 +98,7 @@ class Replication(RuleBasedStateMachine):
         for replica in self.stores[1:]:
             probe = RecordStore(IdentifierSpace(6))
             for source in (replica, self.owner):
-                for entry in source.entries(*WHOLE, self.now):
+                for entry in everything(source, *WHOLE, self.now):
                     probe.merge(entry, self.now)
             assert self.shown(probe) == self.shown(self.owner)
 

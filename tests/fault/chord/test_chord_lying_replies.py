@@ -36,6 +36,7 @@ from chord.messages import (
 )
 from chord.ring_state import RingState
 from chord.settings import Settings
+from tests.records import everything
 from tests.unit.chord.worlds import World, scripted
 
 SPACE = IdentifierSpace(10)
@@ -197,7 +198,7 @@ def test_a_page_that_is_none_ends_the_operation_only(page):
     with pytest.raises(RingcastError, match="the page of"):
         world.finish(host.kernel, fetch_arc(member, Pointer(300, LIAR, 1), 0, 0))
 
-    assert member.store.entries(0, 0, world.now) == []
+    assert everything(member.store, 0, 0, world.now) == []
 
 
 @pytest.mark.parametrize("page", [*PAGES, "another record"])

@@ -195,3 +195,17 @@ def test_a_cast_that_waits_for_a_connection_gives_way(asking, monkeypatch):
 
     assert asking.ask(quick) == Pong()
     assert set(asking.driver._peers) == {slow.address, quick.address}
+
+
+def test_nobody_answers_for_another_peer(asking):
+    """A reply with the number of a call to somebody else is no answer to it."""
+    silent = asking.server(lambda _call_id: [])
+    forger = asking.server(lambda call_id: [pong(call_id - 1), pong(call_id)])
+    outcome: list = []
+    asking.driver.start(call(silent, Ping(), Pong), lambda reply, error: outcome.append(error or reply))
+
+    assert isinstance(asking.ask(forger), Pong)
+    deadline = time.monotonic() + DEADLINE_S
+    asking.driver.run(lambda: bool(outcome) or time.monotonic() > deadline)
+
+    assert isinstance(outcome[0], PeerUnreachable)

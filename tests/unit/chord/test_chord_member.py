@@ -6,9 +6,12 @@ import random
 
 import pytest
 
+from chord import wire
 from chord.errors import Busy, LocalProtocolError, NotMember, NotOwner, RemoteProtocolError
 from chord.host import Host
+from chord.identifiers import IdentifierSpace
 from chord.kernel import Kernel
+from chord.limits import MAX_VNODES, PROTOCOL_VERSION
 from chord.member import Member
 from chord.messages import (
     Changed,
@@ -22,7 +25,9 @@ from chord.messages import (
     Notify,
     Owned,
     Ping,
+    Pointer,
     Pong,
+    Reply,
     Request,
 )
 from chord.ring_state import RingState
@@ -281,7 +286,30 @@ def test_a_lookup_enters_by_the_fittest_virtual_node():
 def test_virtual_nodes_that_collide_are_one():
     """Two virtual nodes of one process with one identifier: one is as good."""
     assert len(Host(Settings(space=type(SPACE)()), "n1023:1", 1, random.Random(1)).members) == 1
-    assert len(Host(SETTINGS, "n0:1", 256, random.Random(1)).members) == 256
+    assert len(Host(SETTINGS, "n0:1", MAX_VNODES, random.Random(1)).members) == MAX_VNODES
+
+
+@pytest.mark.parametrize("vnodes", [0, MAX_VNODES + 1])
+def test_virtual_nodes_out_of_range_are_refused(vnodes):
+    """The error says what is allowed."""
+    with pytest.raises(LocalProtocolError, match=f"1 to {MAX_VNODES} virtual nodes, not {vnodes}"):
+        Host(SETTINGS, "n0:1", vnodes, random.Random(1))
+
+
+def test_the_longest_list_fits_the_wire():
+    """Three processes with as many virtual nodes as are allowed: each list holds all others, and can be sent."""
+    space = IdentifierSpace()
+    pointers = [
+        Pointer(space.member("c", f"n{process}:1", index), f"n{process}:1", 1)
+        for process in range(3)
+        for index in range(MAX_VNODES)
+    ]
+    me, *others = sorted(pointers, key=lambda one: one.id)
+    state = RingState(me, space, 8, 3).with_list(others, closes=True)
+    answer = Neighbours(me, others[-1], state.successors, state.whole)
+
+    assert len(state.successors) == len(others)
+    assert wire.decode_reply(wire.encode(Reply(PROTOCOL_VERSION, 1, answer))).body == answer
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from chord.limits import (
 from chord.messages import Entry, Put
 from chord.records import RecordStore
 from chord.wire import encode
+from tests.records import everything
 from tests.unit.chord.worlds import SPACE
 
 NOW = 1_000.0
@@ -150,7 +151,7 @@ def test_an_entry_ends_with_its_lease(store):
 
     assert (lapsed.entry, lapsed.version, lapsed.deleted) == ("e", 1, True)
     assert store.expire(NOW + 11.0) == []
-    assert store.entries(0, 0, NOW) == []
+    assert everything(store, 0, 0, NOW) == []
 
 
 def test_a_tombstone_stays_as_long_as_an_old_copy_may_live(store):
@@ -164,7 +165,7 @@ def test_a_tombstone_stays_as_long_as_an_old_copy_may_live(store):
     assert seen(store, NOW + 50.0) == []
     store.expire(NOW + 100.0)
 
-    assert store.entries(0, 0, NOW) == []
+    assert everything(store, 0, 0, NOW) == []
 
 
 def test_a_shorter_lease_does_not_shorten_the_guard(store):
@@ -182,7 +183,7 @@ def test_deleting_what_is_not_there_is_no_change(store):
     entry, changed = put(store, deleted=True, lease_s=0.0)
 
     assert (entry.version, entry.deleted, changed) == (0, True, False)
-    assert store.entries(0, 0, NOW) == []
+    assert everything(store, 0, 0, NOW) == []
 
 
 def test_leases_travel_as_what_remains_of_them(store):
@@ -321,3 +322,19 @@ def test_a_page_fits_a_frame_whatever_its_entries_are_written_in(store):
         store.merge(Entry("k1", f"{number:04d}", 1, b"", 60.0, notify="\U0001f980" * 255), NOW)
 
     assert len(encode(store.page("k1", "", NOW))) < MAX_FRAME_BYTES - 1_000
+
+
+def test_a_store_has_a_limit_in_bytes(monkeypatch):
+    """Beyond it a put is refused, until leases have run out; replacing a value by a shorter one is not."""
+    monkeypatch.setattr(records, "MAX_STORE_BYTES", 4_000)
+    store = RecordStore(SPACE)
+    for number in range(3):
+        store.put(Put("a", str(number), bytes(700), 10.0), NOW)
+
+    with pytest.raises(TooLarge, match="this member holds 3636 bytes already"):
+        store.put(Put("a", "3", bytes(700), 10.0), NOW)
+    store.put(Put("a", "0", b"", 10.0), NOW)
+    store.put(Put("a", "3", bytes(100), 10.0), NOW)
+    store.expire(NOW + 11.0)
+
+    store.put(Put("a", "4", bytes(3_000), 10.0), NOW + 11.0)

@@ -42,6 +42,7 @@ from chord.repair import repair
 from chord.ring_state import RingState
 from chord.settings import Settings
 from chord.trace import EventTrace
+from tests.records import everything
 from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer, scripted
 
 LEASE_S = 600.0
@@ -236,18 +237,62 @@ def test_a_take_over_ends_when_its_member_joins_anew(world):
 
 @pytest.mark.parametrize(
     ("others", "said"),
-    [([], "there was nobody to take the records"), ([500], "nobody took the records: no reply from n500:1")],
+    [([], "there was nobody to take its records"), ([500], "nobody took its records: no reply from n500:1")],
 )
 def test_a_leaver_that_nobody_takes_over_from_says_so(world, others, said):
-    """Its last event names why; that of one that handed over names to whom."""
+    """Its last event names why, and so does what it returns; that of one that handed over names to whom."""
     hosts = boot(world, [100, *others])
     put(world, hosts[:1], "k50")
     rows = kept(hosts[0])
     world.lost = lambda sender, _receiver, _message: sender == "n500:1"
 
-    world.finish(hosts[0].kernel, hosts[0].leave(), 60.0)
+    lost = world.finish(hosts[0].kernel, hosts[0].leave(), 60.0)
 
-    assert next(row.detail for row in rows if row.kind == "left").startswith(said)
+    assert lost.startswith(said)
+    assert next(row.detail for row in rows if row.kind == "left") == lost
+
+
+def test_a_leaver_without_records_loses_none(world):
+    """Nobody is told of a loss that there is not."""
+    (one,) = boot(world, [100])
+    put(world, [one], "k50")
+    kernel, ring = client(world, [one])
+    world.finish(kernel, ring.delete("k50", "e"))
+
+    assert world.finish(one.kernel, one.leave(), 60.0) == ""
+
+
+def test_a_leaver_waits_until_it_has_joined_anew(world):
+    """Stopped while it is on its way to another ring, a member hands its records over there."""
+    hosts = boot(world, [100])
+    put(world, hosts, "k50")
+    other = host(world, 500)
+    world.finish(other.kernel, other.boot([], 30.0))
+    world.start(hosts[0].kernel, hosts[0].rejoin(hosts[0].members[0], [pointer(0, "n500:1", 0)]))
+
+    assert world.finish(hosts[0].kernel, hosts[0].leave(), 60.0) == ""
+    assert get(world, [other], "k50") == [(1, b"v")]
+
+
+def test_a_leaver_that_cannot_join_anew_says_what_it_takes_with_it(world):
+    """Nobody is there to take its records."""
+    (one,) = boot(world, [100])
+    put(world, [one], "k50")
+    world.start(one.kernel, one.rejoin(one.members[0], [pointer(0, "n500:1", 0)]))
+
+    assert "gave its records to nobody" in world.finish(one.kernel, one.leave(), 60.0)
+
+
+def test_a_joiner_does_not_answer_for_records_that_it_has_not_got(world):
+    """When its successors have not got them either, it says so rather than that nothing is stored."""
+    hosts = boot(world, [100, 500])
+    member = hosts[1].members[0]
+    for each in hosts:
+        each.members[0].complete = False
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy, match="no successor that has them answers"):
+        world.finish(kernel, call(member.me, Get("k300"), Page))
 
 
 @pytest.mark.parametrize("error", [Busy("b"), CopiesMissing("c"), TooLarge("t"), LocalProtocolError("l")])
@@ -402,7 +447,7 @@ def test_a_leaving_member_hands_over_what_was_handed_to_it(world):
     hosts = boot(world, [100, 200, 300, 400, 800], Settings(space=SPACE, replicas=1))
     put(world, hosts, "k150")
     member = hosts[2].members[0]
-    entry = hosts[1].members[0].store.entries(0, 0, world.now)[0]
+    entry = everything(hosts[1].members[0].store, 0, 0, world.now)[0]
     world.finish(hosts[1].kernel, call(member.me, Copy((entry,), True), object))
 
     world.finish(hosts[2].kernel, hosts[2].leave())
