@@ -9,7 +9,7 @@ from contextlib import suppress
 class Gate:
     """The sleeper calls `prepare`, looks once more whether there is something, and calls `wait`; the waker `open`.
 
-    One sleeper, and any number of wakers: the I/O thread, and a thread that closes the client. Two may open at once; the
+    One sleeper, and any number of wakers: the I/O thread, and one that closes the client. When two open at once, the
     second does nothing. The sleeper may wake for no reason, so it looks again.
     """
 

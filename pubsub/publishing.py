@@ -125,7 +125,7 @@ class Publishing:
                 self._beat(outbox)
 
     def end(self, outboxes: Iterable[Outbox]) -> None:
-        """An error has ended the I/O thread: nothing more is sent, and `publish` has to wait, which raises the error."""
+        """An error has ended the I/O thread: nothing more is sent, and `publish` has to wait, which raises it."""
         with self._lock:
             self._ended = True
             for outbox in outboxes:
