@@ -27,15 +27,13 @@ from chord.sockets import Context, Socket, advertised, bind, check_resolvable, m
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 from pubsub.gate import Gate
+from pubsub.registration import WITHDRAW_S
 
 SLEEP_S = 0.1
 """The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
 
 LINGER_MS = 500
 """How long a context that ends waits for what was sent to leave."""
-
-WITHDRAW_S = 1.0
-"""How long a client that closes waits for the ring to take its entries off."""
 
 
 class IoThread:

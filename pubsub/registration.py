@@ -23,8 +23,12 @@ REFUSALS_COUNTED = 10
 """What the ring refused for good is put again after the first, then twice as late each time, up to the second: somebody
 may have mended what was in its way."""
 
-WITHDRAW_STEPS = 200
+WITHDRAW_S = 1.0
+"""How long a client that closes waits for the ring to take its entries off. Half of it at most goes by until a put under
+way has ended; the other half is for the deletion."""
+
 WITHDRAW_STEP_S = 0.01
+WITHDRAW_STEPS = round(WITHDRAW_S / 2 / WITHDRAW_STEP_S)
 
 PUBLISHER = "pub/"
 SUBSCRIBER = "sub/"
@@ -133,7 +137,7 @@ def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Ope
 
 
 def withdraw(ring: Ring, registration: Registration) -> Operation[None]:
-    """Take an entry off the ring, after a put of it that is under way."""
+    """Take an entry off the ring, after a put of it that is under way, unless that takes too long."""
     registration.closed = True
     for _ in range(WITHDRAW_STEPS):
         if not registration.busy:

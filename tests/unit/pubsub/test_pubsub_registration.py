@@ -13,7 +13,15 @@ from chord.host import Host
 from chord.identifiers import IdentifierSpace
 from chord.settings import Settings
 from pubsub.directory import directories, directory_of, entry_of, list_topics
-from pubsub.registration import REFUSED_AT_MOST_S, Registration, keep_listed, keep_publisher, keep_subscriber, withdraw
+from pubsub.registration import (
+    REFUSED_AT_MOST_S,
+    WITHDRAW_S,
+    Registration,
+    keep_listed,
+    keep_publisher,
+    keep_subscriber,
+    withdraw,
+)
 
 
 class OneNode:
@@ -109,6 +117,17 @@ def test_a_withdrawal_waits_for_a_put_under_way(node):
 
     registration.busy = False
     node.sleep(0.1)
+    assert node.ids("t") == []
+
+
+def test_a_withdrawal_does_not_wait_longer_than_its_client(node):
+    """A put that gets no answer does not keep the entry on the ring for the rest of its lease."""
+    registration = Registration("t", "pub/1", b"value", busy=True)
+    node.run(node.ring.put("t", "pub/1", b"value", 60.0))
+
+    node.start(withdraw(node.ring, registration))
+    node.sleep(WITHDRAW_S)
+
     assert node.ids("t") == []
 
 
