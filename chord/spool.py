@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import msgpack
 import msgspec
 
 from chord.errors import LocalProtocolError
@@ -96,10 +94,3 @@ class Spool:
         assert self._part is not None
         self._part.rename(self._part.with_suffix(".trace"))
         self._part = None
-
-
-def read_rows(path: Path) -> Iterator[list[object]]:
-    """The rows of one spool file, each a list that begins with its tag; stops quietly at a row cut short."""
-    with path.open("rb") as file:
-        unpacker = msgpack.Unpacker(file, raw=False, strict_map_key=False)
-        yield from unpacker

@@ -53,7 +53,11 @@ class LookupTrace(msgspec.Struct, tag="lookup", array_like=True, frozen=True, kw
 
 
 class EventTrace(msgspec.Struct, tag="event", array_like=True, frozen=True, kw_only=True):
-    """Something that happened to a member or a process: join, ready, leave, crash, successor lost, rejoin."""
+    """Something that happened to a member or a process.
+
+    A process: bound, ready. A member: joined, complete or incomplete (its records), dropped (a peer, in `detail`),
+    rejoining, rejoin failed, left.
+    """
 
     kind: str
     node: int

@@ -186,7 +186,7 @@ EVENT = Table(
     "event",
     EventTrace,
     (
-        Column("kind", LABEL, "", "join, ready, leave, crash, successor lost, rejoin"),
+        Column("kind", LABEL, "", "bound, ready, joined, complete, incomplete, dropped, rejoining, rejoin failed, left"),
         Column("node", TEXT, "", "the member, 16 hexadecimal digits", _hexadecimal),
         Column("address", LABEL, "", "where the member is reached"),
         Column("at_us", LONG, "us since the epoch", "when"),

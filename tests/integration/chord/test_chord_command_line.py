@@ -16,6 +16,7 @@ import pytest
 
 from experiments.rings.processes import LocalRing, start
 from tests.integration.chord.rings import dht, hash64, member_id, run
+from tests.spools import read_rows
 from tests.waiting import eventually
 
 READY = re.compile(r"ready 127\.0\.0\.1:(\d+) id=([0-9a-f]{16}) members=(\d+)\n")
@@ -438,8 +439,6 @@ def test_traces_are_left_behind(ring: LocalRing, tmp_path):
     node = ring.nodes[0]
     node.process.send_signal(signal.SIGINT)
     assert node.process.wait(30) == 0
-
-    from chord.spool import read_rows
 
     rows = {path.name.partition("-")[0]: list(read_rows(path)) for path in tmp_path.iterdir()}
     assert [path.suffix for path in tmp_path.iterdir()] == [".trace", ".trace"]

@@ -17,9 +17,9 @@ import time
 import pytest
 
 from chord.client import RingClient
-from chord.spool import read_rows
 from pubsub import writer
 from pubsub.client import NotDelivered, Publisher, Subscriber
+from tests.spools import read_rows
 from tests.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "broker.cli"]

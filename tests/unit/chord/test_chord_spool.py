@@ -6,8 +6,9 @@ import pytest
 
 from chord import spool
 from chord.errors import LocalProtocolError
-from chord.spool import Spool, read_rows
+from chord.spool import Spool
 from chord.trace import SCHEMA_VERSION, EventTrace
+from tests.spools import read_rows
 
 
 def row(number: int) -> EventTrace:

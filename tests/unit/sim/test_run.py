@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from chord.spool import read_rows
 from chord.trace import SCHEMA_VERSION
 from experiments.traces import run as contract
 from sim.run import Options, Report, run
+from tests.spools import read_rows
 
 ROOT = Path(__file__).parents[3]
 
