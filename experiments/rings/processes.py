@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from chord.errors import RingcastError
+from experiments.interrupts import undisturbed
 
 READY_S = 60.0
 STOP_S = 5.0
@@ -35,15 +36,16 @@ def start(
 
     It ends with this process, however that ends, and Ctrl-C in a terminal is left to this process.
     """
-    return subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        bufsize=0,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        process_group=0,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
-    )
+    with undisturbed():  # logging and others take locks around a fork, and would keep them
+        return subprocess.Popen(
+            [sys.executable, "-m", *arguments],
+            bufsize=0,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=0,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
+        )
 
 
 def _die_with_parent() -> None:

@@ -186,7 +186,7 @@ EVENT = Table(
     "event",
     EventTrace,
     (
-        Column("kind", LABEL, "", "bound, ready, joined, complete, incomplete, dropped, rejoining, rejoin failed, left"),
+        Column("kind", LABEL, "", "what happened: bound, ready, joined, dropped, left ... (chord/trace.py)"),
         Column("node", TEXT, "", "the member, 16 hexadecimal digits", _hexadecimal),
         Column("address", LABEL, "", "where the member is reached"),
         Column("at_us", LONG, "us since the epoch", "when"),

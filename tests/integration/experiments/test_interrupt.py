@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from experiments.traces.run import load
 from tests.waiting import eventually
 
 DEADLINE_S = 60.0
+GONE_S = 2.0
 SAID = "interrupted; what was started has ended\n"
 
 
@@ -56,14 +58,14 @@ def test_analyse_takes_java_with_it_when_it_is_interrupted(
     """Exit code 130 or 143, one line, no process that outlives the command, no temporary file."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    process = start(["analyse", str(run)], temporary)
-    eventually(lambda: moment(java_below(process.pid), scratch(temporary)), DEADLINE_S, moment.__name__)
-    below = descendants(process.pid)
-    assert below
+    with started(["analyse", str(run)], temporary) as process:
+        eventually(lambda: moment(java_below(process.pid), scratch(temporary)), DEADLINE_S, moment.__name__)
+        below = descendants(process.pid)
+        assert below
 
-    process.send_signal(number)
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        process.send_signal(number)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     assert (process.returncode, stdout, stderr) == (128 + number, "", SAID)
     assert [each for each in below if alive(each)] == []
@@ -79,21 +81,17 @@ def test_demo_leaves_a_run_that_says_what_it_is_when_it_is_interrupted(
     """run.json and a verdict beside the traces; no process, no temporary file, and one line on standard error."""
     temporary, runs = tmp_path / "tmp", tmp_path / "runs"
     temporary.mkdir()
-    process = start(["demo", "--runs", str(runs)], temporary)
+    with started(["demo", "--runs", str(runs)], temporary) as process:
+        eventually(lambda: sum(part in command_line(each) for each in descendants(process.pid)) > 3, DEADLINE_S)
+        below = descendants(process.pid)
 
-    def under_way() -> bool:
-        return sum(part in command_line(each) for each in descendants(process.pid)) > 3
-
-    eventually(under_way, DEADLINE_S)
-    below = descendants(process.pid)
-
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     (run,) = runs.iterdir()
     assert (process.returncode, stderr) == (128 + number, SAID)
     assert "ended early; its traces are in " in stdout
-    assert [each for each in below if alive(each)] == []
+    eventually(lambda: not any(map(alive, below)), GONE_S, "the end of every process")
     assert list(temporary.iterdir()) == []
     assert load(run / "run.json").run == run.name
     verdict = read_verdict(run)
@@ -101,15 +99,20 @@ def test_demo_leaves_a_run_that_says_what_it_is_when_it_is_interrupted(
     assert any((run / "traces").iterdir())
 
 
-def start(arguments: list[str], temporary: Path) -> subprocess.Popen[str]:
-    """`python -m experiments`, with a folder of its own for temporary files."""
-    return subprocess.Popen(
+@contextmanager
+def started(arguments: list[str], temporary: Path) -> Iterator[subprocess.Popen[str]]:
+    """`python -m experiments`, with a folder of its own for temporary files; killed if it has not ended."""
+    with subprocess.Popen(
         [sys.executable, "-m", "experiments", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def scratch(temporary: Path) -> Path | None:
