@@ -9,7 +9,7 @@ from chord.sockets import Socket
 from pubsub import messages
 from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_READERS
-from pubsub.messages import Ack, FromPublisher, Gone, Incompatible, Subscribe, Subscribed, Unreadable
+from pubsub.messages import Ack, FromPublisher, Gone, Incompatible, NoRoom, Subscribe, Subscribed, Unreadable
 from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.outbox import Outbox
 from pubsub.profile import explain, incompatible
@@ -36,6 +36,7 @@ class Hearing:
         self._producer = producer
         self._outboxes = outboxes
         self._by_route: dict[tuple[bytes, int], tuple[Outbox, Reader]] = {}
+        self._was_full = False
 
     def hear(self, now: float) -> bool:
         """Read what readers say; returns whether there is more of it."""
@@ -72,7 +73,7 @@ class Hearing:
             return
         known = self._by_route.get((route, message.stream))
         if known is None:
-            self.say(route, Gone(message.stream, "no such stream"))
+            self.say(route, Gone(message.stream))
             return
         outbox, reader = known
         if type(message) is Ack:
@@ -84,7 +85,7 @@ class Hearing:
     def _subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
         outbox = self._outboxes.get(message.topic)
         if outbox is None or message.publisher != self._producer:
-            self.say(route, Gone(message.stream, f"{self._name} does not publish {message.topic!r}"))
+            self.say(route, Gone(message.stream))
             return
         writer = outbox.writer
         policies = incompatible(writer.offered, message.requested)
@@ -99,7 +100,7 @@ class Hearing:
         if old is not None:
             self._by_route.pop((old.route, old.stream), None)
         if len(self._by_route) >= MAX_READERS:
-            self.say(route, Gone(message.stream, f"{self._name} has {MAX_READERS} readers already"))
+            self._refuse(route, message)
             return
         reader, after = writer.subscribe(route, message, now)
         self._by_route[route, reader.stream] = (outbox, reader)
@@ -107,6 +108,16 @@ class Hearing:
             self.say(route, Subscribed(reader.stream, reader.began))  # that it begins later is what it has lost
         self.say(route, Subscribed(reader.stream, after))
         self.touched[outbox.topic] = outbox
+
+    def _refuse(self, route: bytes, message: Subscribe) -> None:
+        """There are too many readers. Whoever is refused is told, and goes on asking; our own side is told once."""
+        self.say(route, NoRoom(message.stream, f"{self._name} has {MAX_READERS} readers already"))
+        if not self._was_full:
+            self._was_full = True
+            self._warn(
+                f"topic {message.topic!r}: subscriber {message.reader} was refused, and so is everybody until a reader "
+                f"leaves: {self._name} has {MAX_READERS} readers, and serves no more"
+            )
 
     def _forget(self, outbox: Outbox, reader: Reader) -> None:
         self._by_route.pop((reader.route, reader.stream), None)

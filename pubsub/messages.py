@@ -77,6 +77,12 @@ class Gone(msgspec.Struct, tag="gone", array_like=True, frozen=True):
     """The publisher knows no such stream (any more), or serves no such topic (any more)."""
 
     stream: Count
+
+
+class NoRoom(msgspec.Struct, tag="no_room", array_like=True, frozen=True):
+    """The publisher serves as many readers as it can. `text` is for a person; the reader may ask again later."""
+
+    stream: Count
     text: Text
 
 
@@ -87,7 +93,7 @@ class Unreadable(msgspec.Struct, tag="unreadable", array_like=True, frozen=True)
 
 
 FromSubscriber = Subscribe | Ack | Unsubscribe
-FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | Unreadable
+FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | NoRoom | Unreadable
 
 
 class PublisherRecord(msgspec.Struct, array_like=True, frozen=True):

@@ -44,7 +44,7 @@ class Publisher:
     long `publish` waits for a slow reader. `lease_s`: how soon the ring forgets a publisher that crashed. `trace`: a
     directory to leave traces in. `on_mismatch` is called, in the I/O thread, for each subscriber that requests more
     than is offered. `on_warning` is called there with a sentence for each subscriber that was given up though it lacks
-    samples, and when the ring refuses a topic; by default they are logged.
+    samples, when there is no room for another, and when the ring refuses a topic; by default they are logged.
     """
 
     def __init__(

@@ -142,7 +142,7 @@ class Publishing:
             self._serve(outbox)
             self._beat(outbox, unsent=len(outbox.times))
             for reader in outbox.writer.readers.values():
-                self.hearing.say(reader.route, Gone(reader.stream, f"publisher {self._io.name} closed"))
+                self.hearing.say(reader.route, Gone(reader.stream))
         self._trace()
 
     def work(self, now: float) -> bool:

@@ -24,8 +24,8 @@ REFUSALS_COUNTED = 10
 may have mended what was in its way."""
 
 WITHDRAW_S = 1.0
-"""How long a client that closes waits for the ring to take its entries off. Half of it at most goes by until a put under
-way has ended; the other half is for the deletion."""
+"""How long a client that closes waits for the ring to take its entries off. At most half of it goes by until a put
+under way has ended; the other half is for the deletion."""
 
 WITHDRAW_STEP_S = 0.01
 WITHDRAW_STEPS = round(WITHDRAW_S / 2 / WITHDRAW_STEP_S)

@@ -33,8 +33,8 @@ class Subscriber:
     it has not returned nothing else is received, and after ten seconds the ring forgets the subscriber, for new
     publishers, until it has; the publishers it reads wait for it. Its first error ends the subscriptions, and
     `close` raises it. `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is
-    requested, and `on_warning` with a sentence when the ring refuses a topic or `on_sample` failed; by default that is
-    logged.
+    requested, and `on_warning` with a sentence when the ring refuses a topic, a publisher has no room for one more
+    reader, or `on_sample` failed; by default that is logged.
     `trace`: a directory to leave traces in.
 
     Once it is made it is registered: it gets the first sample of every publisher that comes later. Raises

@@ -19,7 +19,7 @@ from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
 from pubsub.keep_alive import KeepAlive
 from pubsub.layout import MAGIC
-from pubsub.messages import Gone, Heartbeat, Incompatible, Subscribed, Unsubscribe
+from pubsub.messages import Gone, Heartbeat, Incompatible, NoRoom, Subscribed, Unsubscribe
 from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.profile import Profile
 from pubsub.sample import Sample
@@ -107,7 +107,7 @@ class Subscribing:
             return
         subscription = connection.by_stream.get(message.stream)
         if subscription is None:
-            if not isinstance(message, Gone):
+            if not isinstance(message, Gone | NoRoom):
                 connection.say(Unsubscribe(message.stream))
             return
         now = time.monotonic()
@@ -122,6 +122,9 @@ class Subscribing:
             subscription.refused = True
             publisher = f"{subscription.publisher:016x}"
             self.mismatches.add(Mismatch(subscription.topic, publisher, message.policies, message.text))
+        elif isinstance(message, NoRoom):
+            if subscription.on_no_room():
+                self._io.warn(f"topic {subscription.topic!r}: {message.text}; asking again until there is room")
         else:
             self._on_gone(connection, subscription, now)
 

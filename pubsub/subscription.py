@@ -45,6 +45,7 @@ class Subscription:
         self.queued_weight = 0
         self.lost = 0
         self.refused = False
+        self.turned_away = False
         self.gap = False
         self.overflowed = False
         self.ack_now = False
@@ -68,6 +69,7 @@ class Subscription:
     def on_subscribed(self, after: int, now: float) -> None:
         """The publisher said where the samples go on."""
         self.heard_at = now
+        self.turned_away = False
         self._asking = False
         if self.next is None:
             self.next = after + 1
@@ -101,6 +103,13 @@ class Subscription:
         self.queued_weight += batch.weight
         self._unsaid_batches += 1
         return expected - batch.first
+
+    def on_no_room(self) -> bool:
+        """The publisher has no room for one more reader: `tick` asks again. Returns whether that is news."""
+        self.heard_at = None
+        news = not self.turned_away
+        self.turned_away = True
+        return news
 
     def on_heartbeat(self, last: int, now: float) -> Subscribe | None:
         """The publisher's newest sample is `last`; ask again if two heartbeats in a row found the same one missing."""

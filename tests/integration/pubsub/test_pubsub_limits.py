@@ -13,12 +13,12 @@ import zmq
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace, hexadecimal
 from chord.messages import Entry
-from pubsub import hearing, messages
+from pubsub import hearing, messages, subscription
 from pubsub.client import Publisher, Subscriber
 from pubsub.encoding import encode
 from pubsub.layout import Origin
 from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES, UNTAKEN_BYTES
-from pubsub.messages import Gone, Heartbeat, Subscribe, Subscribed, Unsubscribe
+from pubsub.messages import Heartbeat, NoRoom, Subscribe, Subscribed, Unsubscribe
 from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
@@ -54,11 +54,38 @@ def test_a_reader_may_ask_again_when_there_is_room_for_no_other(via, topic, deal
         wanted = Subscribe(1, topic, int(publisher.id, 16), "r", Profile())
         for after in (None, 0):
             dealer.send(messages.encode(msgspec.structs.replace(wanted, after=after)))
-            assert answer(dealer, (Subscribed, Gone)) == Subscribed(1, 0)
+            assert answer(dealer, (Subscribed, NoRoom)) == Subscribed(1, 0)
 
         dealer.send(messages.encode(msgspec.structs.replace(wanted, stream=2, reader="another")))
-        assert "has 1 readers already" in answer(dealer, Gone).text
+        assert "has 1 readers already" in answer(dealer, NoRoom).text
         dealer.send(messages.encode(messages.Unsubscribe(1)))
+
+
+def test_a_reader_that_finds_no_room_is_told_and_served_once_there_is(via, topic, monkeypatch):
+    """Both sides tell a person, each once, however often it asks."""
+    monkeypatch.setattr(hearing, "MAX_READERS", 0)
+    monkeypatch.setattr(subscription, "SILENT_FOR_S", 0.1)
+    refusing, refused = [], []
+    with (
+        Subscriber([topic], via=via, on_warning=refused.append) as subscriber,
+        Publisher(via=via, on_warning=refusing.append) as publisher,
+    ):
+        publisher.publish(topic, b"x")
+        eventually(lambda: refused, what="the subscriber is told")
+        ((asking, _),) = subscriber._subscribing.finding.subscriptions.values()
+        for _ in range(2):
+            eventually(lambda before=asking.asked_at: asking.asked_at > before, what="it asks again")
+        monkeypatch.setattr(hearing, "MAX_READERS", 1)
+
+        assert sequences(take(subscriber, 1)) == [1]
+
+        assert refused == [
+            f"topic {topic!r}: publisher-{publisher.id} has 0 readers already; asking again until there is room"
+        ]
+        assert refusing == [
+            f"topic {topic!r}: subscriber {subscriber.id} was refused, and so is everybody until a reader leaves: "
+            f"publisher-{publisher.id} has 0 readers, and serves no more"
+        ]
 
 
 def test_a_payload_weighs_what_its_bytes_do(topic):

@@ -27,7 +27,14 @@ def test_what_a_subscriber_says_is_read_by_the_publisher(message):
 
 @pytest.mark.parametrize(
     "message",
-    [Subscribed(1, 5), Incompatible(1, ("history",), "why"), Heartbeat(1, 5), Gone(1, "why"), messages.Unreadable("?")],
+    [
+        Subscribed(1, 5),
+        Incompatible(1, ("history",), "why"),
+        Heartbeat(1, 5),
+        Gone(1),
+        messages.NoRoom(1, "why"),
+        messages.Unreadable("?"),
+    ],
 )
 def test_what_a_publisher_says_is_read_by_the_subscriber(message):
     """Every message survives the journey."""

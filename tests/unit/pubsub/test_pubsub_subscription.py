@@ -86,6 +86,16 @@ def test_what_the_publisher_no_longer_has_is_counted_as_lost():
     assert (made.lost, made.next) == (5, 8)
 
 
+def test_a_reader_that_finds_no_room_asks_again():
+    """It is news once, and again after the publisher had taken it in."""
+    made = subscription()
+
+    assert [made.on_no_room(), made.on_no_room()] == [True, False]
+    assert made.tick(SILENT_FOR_S + 0.1) is not None
+    made.on_subscribed(0, 2.0)
+    assert made.on_no_room()
+
+
 def test_what_a_publisher_has_spoken_of_is_missing_until_it_comes():
     """Whether a heartbeat spoke of it or a batch that came too soon."""
     made = subscription()
