@@ -15,7 +15,7 @@ from chord.identifiers import IdentifierSpace
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.sockets import make_context
-from chord.spool import Spool
+from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 
 TURN_S = 0.05
@@ -41,8 +41,8 @@ class LookupLoad:
     ) -> None:
         self._context = make_context()
         self._kernel = Kernel("ringcast", label, random.Random())
-        self._spool = Spool(trace, label) if trace else None
-        self._driver = ZmqDriver(self._context, self._kernel, keep=self._spool.append if self._spool else None)
+        self._tracing = Tracing(trace, label, "the lookups do not")
+        self._driver = ZmqDriver(self._context, self._kernel, keep=self._tracing.append if self._tracing.on else None)
         self._rings = [Ring(self._kernel, [address], patience_s=patience_s) for address in via]
         self._space = IdentifierSpace()
         self._pause_s = 1.0 / rate
@@ -60,8 +60,7 @@ class LookupLoad:
                 self._ask(due)
                 due += self._pause_s
             self._driver.turn(min(TURN_S, max(0.0, due - time.monotonic())))
-            if self._spool is not None:
-                self._spool.flush_if_due()
+            self._tracing.flush_if_due()
         last = time.monotonic() + 2 * self._patience_s
         while self._under_way and time.monotonic() < last:
             self._driver.turn(TURN_S)
@@ -70,8 +69,7 @@ class LookupLoad:
         """Close the sockets and the traces."""
         self._driver.close()
         self._context.destroy(linger=0)
-        if self._spool is not None:
-            self._spool.close()
+        self._tracing.close()
 
     def _ask(self, due: float) -> None:
         name = f"load/{self._kernel.rng.getrandbits(48):x}"

@@ -31,7 +31,7 @@ STEADY = Link(constant(0.01))
 
 
 def ring_of(count: int, seed: int = 1, **keywords: object) -> Cluster:
-    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]
+    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]  # keywords by name
     cluster.start_many(count)
     assert cluster.converge(60.0) is not None, f"seed {seed}: {cluster.faults()[:5]}"
     return cluster

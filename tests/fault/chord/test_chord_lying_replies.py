@@ -176,6 +176,10 @@ def test_a_member_lives_on_amid_liars(data):
 
     amid.world.run(at_most_s=4.0)
 
+    # Of what goes on for as long as it lives, the next step is due soon.
+    deadline = amid.host.kernel.deadline()
+    assert deadline is not None and deadline - amid.world.now <= amid.host.settings.stabilize_s
+
 
 PAGES = {
     "empty, and promises more": Page((), more=True),

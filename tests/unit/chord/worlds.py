@@ -131,7 +131,7 @@ class SmallSpace(IdentifierSpace):
     def __init__(self) -> None:
         super().__init__(10)
 
-    def member(self, cluster: str, address: str, index: int = 0) -> int:  # noqa: ARG002
+    def member(self, cluster: str, address: str, index: int = 0) -> int:  # noqa: ARG002  # the name of the test tells the identifier
         return (int(address.partition(":")[0].removeprefix("n")) + index) & 1023
 
     def key(self, name: str) -> int:

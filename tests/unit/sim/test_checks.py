@@ -27,7 +27,7 @@ def in_order(cluster: Cluster):
 
 def put(member, **changes: object) -> None:
     state: RingState = member.state
-    member._state = replace(state, **changes)  # type: ignore[arg-type]
+    member._state = replace(state, **changes)  # type: ignore[arg-type]  # keywords by name
 
 
 def test_a_missing_predecessor_is_found(cluster):
