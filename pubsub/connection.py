@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import zmq
 
+from chord.identifiers import hexadecimal
 from chord.sockets import Socket
+from chord.zmq_driver import NOBLOCK
 from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.messages import FromSubscriber
 from pubsub.sample import Sample
 from pubsub.subscription import Subscription
-
-# As a plain number: arithmetic with zmq's enumerations costs more than sending.
-NOBLOCK = int(zmq.NOBLOCK)
 
 
 class Arrived:
@@ -28,7 +27,7 @@ class Arrived:
         self.skip = skip
         self.left = 0
         self.received_us = received_us
-        self.publisher = f"{subscription.publisher:016x}"
+        self.publisher = hexadecimal(subscription.publisher)
         self.weight = batch.weight
 
     def samples(self) -> Iterator[Sample]:

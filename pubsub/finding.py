@@ -11,6 +11,7 @@ import zmq
 
 from chord.effects import Operation
 from chord.errors import LocalProtocolError
+from chord.identifiers import hexadecimal
 from chord.messages import Entry
 from chord.sockets import endpoint, make_socket
 from pubsub import messages
@@ -155,7 +156,7 @@ class Finding:
 
     def publishers(self) -> list[tuple[str, str]]:
         """Topic and identifier of every publisher that is read, or tried. Called by the application."""
-        return [(topic, f"{publisher:016x}") for topic, publisher in list(self.subscriptions)]
+        return [(topic, hexadecimal(publisher)) for topic, publisher in list(self.subscriptions)]
 
     @property
     def lost(self) -> int:

@@ -6,6 +6,7 @@ import zmq
 
 from chord.errors import RemoteProtocolError
 from chord.sockets import Socket
+from chord.zmq_driver import NOBLOCK, POLLIN, RCVMORE
 from pubsub import messages
 from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_READERS
@@ -17,11 +18,7 @@ from pubsub.reader import Reader
 
 MESSAGES_AT_ONCE = 256
 
-# As plain numbers: arithmetic with zmq's enumerations costs more than sending.
-NOBLOCK = int(zmq.NOBLOCK)
 EVENTS = int(zmq.EVENTS)
-POLLIN = int(zmq.POLLIN)
-RCVMORE = int(zmq.RCVMORE)
 
 
 class Hearing:

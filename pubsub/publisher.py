@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from chord.errors import LocalProtocolError, TooLarge
+from chord.identifiers import hexadecimal
 from chord.names import normalise
 from pubsub import messages
 from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
@@ -72,7 +73,7 @@ class Publisher:
         self._outboxes: dict[str, Outbox] = {}
         self._closed = False
         self._producer = random.Random().getrandbits(64) or 1
-        self.id = f"{self._producer:016x}"
+        self.id = hexadecimal(self._producer)
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace, on_warning)
         router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from chord.effects import Operation
+from chord.identifiers import hexadecimal
 from chord.messages import Entry
 from chord.sockets import Socket
 from pubsub.hearing import Hearing
@@ -213,7 +214,7 @@ class Publishing:
             last = outbox.writer.log.next_sequence - 1
             if last > outbox.traced:
                 first = outbox.traced + 1
-                publisher = f"{self._producer:016x}"
+                publisher = hexadecimal(self._producer)
                 self._io.tracing.append(
                     PublicationTrace(topic=outbox.topic, publisher=publisher, first=first, last=last, at_us=at_us)
                 )

@@ -8,14 +8,11 @@ from contextlib import suppress
 import zmq
 
 from chord.sockets import Socket
-from pubsub.hearing import NOBLOCK
+from chord.zmq_driver import NOBLOCK, NOBLOCK_MORE
 from pubsub.limits import SAMPLE_OVERHEAD_BYTES
 from pubsub.outbox import Outbox
 from pubsub.reader import Reader
 from pubsub.writer import Writer
-
-# As a plain number: arithmetic with zmq's enumerations costs more than sending.
-MORE = int(zmq.SNDMORE) | NOBLOCK
 
 
 class Sending:
@@ -56,7 +53,7 @@ class Sending:
         send = self._send
         try:
             # A route that cannot be reached is refused with the first frame, so the two never come apart.
-            send(reader.route, MORE)
+            send(reader.route, NOBLOCK_MORE)
             send(frame, NOBLOCK)
         except zmq.Again:
             return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from chord.errors import LocalProtocolError
+from chord.identifiers import hexadecimal
 from chord.names import normalise
 from pubsub.connection import Arrived
 from pubsub.errors import Closed, NotRegistered
@@ -63,7 +64,7 @@ class Subscriber:
         if not names:
             raise LocalProtocolError("a subscriber needs at least one topic")
         self.requested = profile(reliability, history, durability)
-        self.id = f"{random.Random().getrandbits(64):016x}"
+        self.id = hexadecimal(random.Random().getrandbits(64))
         self._closed = False
         self._current: Iterator[Sample] = iter(())
         self._arrived: Arrived | None = None

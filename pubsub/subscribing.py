@@ -12,9 +12,11 @@ import zmq
 
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError
+from chord.identifiers import hexadecimal
+from chord.zmq_driver import NOBLOCK
 from pubsub import messages
 from pubsub.batch import Batch
-from pubsub.connection import NOBLOCK, Arrived, Connection
+from pubsub.connection import Arrived, Connection
 from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
 from pubsub.keep_alive import KeepAlive
@@ -120,7 +122,7 @@ class Subscribing:
             subscription.on_subscribed(message.after, now)
         elif isinstance(message, Incompatible):
             subscription.refused = True
-            publisher = f"{subscription.publisher:016x}"
+            publisher = hexadecimal(subscription.publisher)
             self.mismatches.add(Mismatch(subscription.topic, publisher, message.policies, message.text))
         elif isinstance(message, NoRoom):
             if subscription.on_no_room():
