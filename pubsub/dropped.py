@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-DROPPED_KEPT = 256
+GIVEN_UP_KEPT = 256
 """The latest of one topic, for `flush` to raise and for readers that come back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class GivenUp:
     """`reader` has the samples up to `received`, and nothing later is kept for it. `why` says what it did not do."""
 
     reader: str

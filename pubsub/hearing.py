@@ -121,10 +121,10 @@ class Hearing:
         if outbox.writer.readers.get(reader.name) is reader:
             outbox.writer.remove(reader.name)
 
-    def lapse(self, outbox: Outbox, now: float) -> None:
-        """Forget the readers of a topic that fell silent, and say who of them lacks samples."""
-        gone, lacking = outbox.writer.lapse(now)
-        for reader in gone:
+    def forget_silent(self, outbox: Outbox, now: float) -> None:
+        """Give up the readers of a topic that fell silent, and say who of them lacks samples."""
+        silent, lacking = outbox.writer.forget_silent(now)
+        for reader in silent:
             self._by_route.pop((reader.route, reader.stream), None)
         for note in lacking:
             self._warn(f"topic {outbox.topic!r}: {note.text}")
@@ -134,7 +134,7 @@ class Hearing:
         try:
             self._router.send_multipart((route, messages.encode(message)), NOBLOCK)
         except zmq.Again:
-            return True  # it is full, not gone; if it misses this, it asks again
+            return True  # it is full, not away; if it misses this, it asks again
         except zmq.ZMQError:
             return False
         return True

@@ -191,7 +191,7 @@ class Publishing:
         self._unheard_ticks = self._unheard_ticks + 1 if unheard else 0
         for outbox in self._outboxes.values():
             if self._unheard_ticks % UNHEARD_TICKS == 0:
-                self.hearing.lapse(outbox, now)
+                self.hearing.forget_silent(outbox, now)
             self._beat(outbox)
             self._serve(outbox)
         if now >= self._trace_at:

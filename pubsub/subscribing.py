@@ -131,7 +131,7 @@ class Subscribing:
             self._on_gone(connection, subscription, now)
 
     def _on_gone(self, connection: Connection, subscription: Subscription, now: float) -> None:
-        """The publisher closed, or dropped this reader while it was silent: ask once, and let it go if it stays so."""
+        """The publisher closed, or gave this reader up while it was silent: ask once, and let it go if it stays so."""
         subscription.heard_at = None
         if now - subscription.asked_at > TICK_S and self.finding.is_listed(subscription):
             connection.say(subscription.subscribe(now))

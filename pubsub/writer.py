@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from pubsub.dropped import DROPPED_KEPT, Dropped
+from pubsub.dropped import GIVEN_UP_KEPT, GivenUp
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES
 from pubsub.log import Log, Logged
 from pubsub.messages import Ack, Subscribe
@@ -19,14 +19,14 @@ EXPECTED_FOR_S = 5.0
 looks every two seconds (pubsub/registration.py), should the ring's word of the publisher go missing."""
 
 SILENT_FOR_S = 30.0
-"""A reader that has not been heard for this long is gone. It says something every second, so it is stopped, swapped out
-or cut off; half a minute outlasts most of what passes, and costs no more than the buffer that it may fill."""
+"""A reader that has not been heard for this long is given up. It says something every second, so it is stopped, swapped
+out or cut off; half a minute outlasts most of what passes, and costs no more than the buffer that it may fill."""
 
 BLOCKING_FOR_S = 10.0
 """The same for a silent reader whose buffer is full: the publisher and every other reader wait for it."""
 
 DETACHED_FOR_S = 3.0
-"""A reader whose connection broke is gone unless it comes back within this time."""
+"""A reader whose connection broke is given up unless it comes back within this time."""
 
 
 class Writer:
@@ -40,9 +40,9 @@ class Writer:
         self.offered = offered
         self.log = Log()
         self.readers: dict[str, Reader] = {}
-        self.dropped: dict[str, Dropped] = {}
+        self.given_up: dict[str, GivenUp] = {}
         """Who was given up without what it was to get, for when it comes back."""
-        self.unsaid: dict[str, Dropped] = {}
+        self.unsaid: dict[str, GivenUp] = {}
         """Those of them that `flush` has not raised yet; it takes them out."""
         self._expected: dict[str, float] | None = None
         self._best_effort: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class Writer:
         reader.detached_at = None
         oldest = self.log.first_sequence - 1
         newest = self.log.next_sequence - 1
-        note = self.dropped.pop(message.reader, None)
+        note = self.given_up.pop(message.reader, None)
         if message.after is not None:
             reader.began = min(message.after, newest)
         elif known is not None:
@@ -116,29 +116,29 @@ class Writer:
         reader.heard_at = now
         reader.acknowledge(message.received, message.taken)
 
-    def lapse(self, now: float) -> tuple[list[Reader], list[Dropped]]:
-        """Drop the readers that are gone, and stop waiting for those that did not come.
+    def forget_silent(self, now: float) -> tuple[list[Reader], list[GivenUp]]:
+        """Give up the readers that fell silent, and the subscribers that did not come.
 
-        Returns the former, and who of both lacks samples that it was to get.
+        Returns the former, and a note of each of both that lacks samples that it was to get.
         """
-        dropped = [
-            Dropped(name, 0, f"was registered before the publisher and did not connect within {EXPECTED_FOR_S:g} s")
+        notes = [
+            GivenUp(name, 0, f"was registered before the publisher and did not connect within {EXPECTED_FOR_S:g} s")
             for name in self._overdue(now)
             if name not in self._best_effort
         ]
-        gone = []
+        silent = []
         for reader in list(self.readers.values()):
-            why = self._why_gone(reader, now)
+            why = self._why_given_up(reader, now)
             if why:
-                gone.append(self.readers.pop(reader.name))
+                silent.append(self.readers.pop(reader.name))
                 if reader.reliable and reader.received < self.log.next_sequence - 1:
-                    dropped.append(Dropped(reader.name, reader.received, why))
-        for note in dropped:
-            _keep(self.dropped, note)
-        lacking = [note for note in dropped if note.received < self.log.next_sequence - 1]
+                    notes.append(GivenUp(reader.name, reader.received, why))
+        for note in notes:
+            _keep(self.given_up, note)
+        lacking = [note for note in notes if note.received < self.log.next_sequence - 1]
         for note in lacking:
             _keep(self.unsaid, note)
-        return gone, lacking
+        return silent, lacking
 
     def _overdue(self, now: float) -> list[str]:
         """Stop waiting for whoever did not connect in time."""
@@ -148,7 +148,7 @@ class Writer:
             del expected[name]
         return overdue
 
-    def _why_gone(self, reader: Reader, now: float) -> str:
+    def _why_given_up(self, reader: Reader, now: float) -> str:
         """What a reader did not do in time; empty for one that is there."""
         if reader.detached_at is not None and now - reader.detached_at > DETACHED_FOR_S:
             return f"did not come back within {DETACHED_FOR_S:g} s after its connection broke"
@@ -228,8 +228,8 @@ class Writer:
         ] + [f"{name} has not connected" for name in self._expected or ()]
 
 
-def _keep(notes: dict[str, Dropped], note: Dropped) -> None:
+def _keep(notes: dict[str, GivenUp], note: GivenUp) -> None:
     """Add a note; the oldest goes when there are too many."""
     notes[note.reader] = note
-    if len(notes) > DROPPED_KEPT:
+    if len(notes) > GIVEN_UP_KEPT:
         del notes[next(iter(notes))]

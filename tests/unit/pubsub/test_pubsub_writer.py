@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pubsub.dropped import DROPPED_KEPT
+from pubsub.dropped import GIVEN_UP_KEPT
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
@@ -105,11 +105,11 @@ def test_an_expected_subscriber_is_awaited_for_a_while_only():
     made = writer(Profile(), expected=["dead"])
     publish(made, 5)
 
-    made.lapse(EXPECTED_FOR_S - 0.1)
+    made.forget_silent(EXPECTED_FOR_S - 0.1)
     made.trim()
     assert (made.settled, made.delivered, made.log.first_sequence) == (False, 0, 1)
 
-    made.lapse(EXPECTED_FOR_S + 0.1)
+    made.forget_silent(EXPECTED_FOR_S + 0.1)
     made.trim()
     assert (made.settled, made.delivered, made.log.first_sequence) == (True, 5, 6)
 
@@ -255,7 +255,7 @@ def test_a_reader_on_a_new_connection_replaces_the_old_one():
     assert list(made.readers.values()) == [new]
 
 
-def test_readers_that_are_gone_are_dropped():
+def test_readers_that_fell_silent_are_given_up():
     """Silent for long, or disconnected for a shorter time."""
     made = writer()
     silent, _ = subscribe(made, "silent")
@@ -263,10 +263,10 @@ def test_readers_that_are_gone_are_dropped():
     broken.detached_at = 0.0
     ack(made, broken, 0, now=2.0)
 
-    assert made.lapse(DETACHED_FOR_S) == ([], [])
-    assert made.lapse(DETACHED_FOR_S + 0.1) == ([broken], [])
-    assert made.lapse(SILENT_FOR_S) == ([], [])
-    assert made.lapse(SILENT_FOR_S + 0.1) == ([silent], [])
+    assert made.forget_silent(DETACHED_FOR_S) == ([], [])
+    assert made.forget_silent(DETACHED_FOR_S + 0.1) == ([broken], [])
+    assert made.forget_silent(SILENT_FOR_S) == ([], [])
+    assert made.forget_silent(SILENT_FOR_S + 0.1) == ([silent], [])
     assert made.readers == {}
 
 
@@ -281,9 +281,9 @@ def test_a_silent_reader_is_given_up_sooner_when_everybody_waits_for_it():
         send(made, reader)
     ack(made, roomy, 4)
 
-    gone, lacking = made.lapse(BLOCKING_FOR_S + 0.1)
+    silent, lacking = made.forget_silent(BLOCKING_FOR_S + 0.1)
 
-    assert gone == [full]
+    assert silent == [full]
     assert [note.text for note in lacking] == [
         "subscriber full said nothing for 10 s; from sample 1 on nothing is kept for it"
     ]
@@ -298,20 +298,20 @@ def test_a_reader_that_is_given_up_is_noted_when_it_lacks_something(received):
     send(made, reader)
     ack(made, reader, received)
 
-    _, lacking = made.lapse(SILENT_FOR_S + 0.1)
+    _, lacking = made.forget_silent(SILENT_FOR_S + 0.1)
 
     assert [(note.reader, note.received) for note in lacking] == ([("r", 2)] if received == 2 else [])
     assert list(made.unsaid.values()) == lacking
 
 
-def test_a_best_effort_reader_that_is_gone_is_not_noted():
+def test_a_best_effort_reader_that_is_given_up_is_not_noted():
     """It puts up with losses."""
     made = writer()
     subscribe(made, reliability="best_effort")
     made.settle([], 0.0)
     publish(made, 5)
 
-    assert made.lapse(SILENT_FOR_S + 0.1)[1] == []
+    assert made.forget_silent(SILENT_FOR_S + 0.1)[1] == []
 
 
 def test_a_reader_that_comes_back_to_all_that_it_lacked_was_given_up_for_nothing():
@@ -321,7 +321,7 @@ def test_a_reader_that_comes_back_to_all_that_it_lacked_was_given_up_for_nothing
     publish(made, 5)
     send(made, reader)
     ack(made, reader, 2)
-    made.lapse(SILENT_FOR_S + 0.1)
+    made.forget_silent(SILENT_FOR_S + 0.1)
     made.trim()
 
     assert subscribe(made, after=3)[1] == 3
@@ -332,7 +332,7 @@ def test_a_subscriber_that_connects_too_late_is_told_what_it_has_missed():
     """It was to get everything, and begins with what is left."""
     made = writer(Profile(durability="transient", history=2), expected=["late"])
     publish(made, 5)
-    _, lacking = made.lapse(EXPECTED_FOR_S + 0.1)
+    _, lacking = made.forget_silent(EXPECTED_FOR_S + 0.1)
     made.trim()
 
     reader, after = subscribe(made, "late")
@@ -348,18 +348,18 @@ def test_a_best_effort_subscriber_that_does_not_connect_is_not_noted():
     made.refuse("refused")
     publish(made, 5)
 
-    assert made.lapse(EXPECTED_FOR_S + 0.1) == ([], [])
+    assert made.forget_silent(EXPECTED_FOR_S + 0.1) == ([], [])
     assert made.settled
 
 
 def test_notes_of_readers_are_bounded():
     """The latest are kept."""
-    made = writer(expected=[f"reader {number}" for number in range(DROPPED_KEPT + 5)])
+    made = writer(expected=[f"reader {number}" for number in range(GIVEN_UP_KEPT + 5)])
     publish(made, 1)
 
-    made.lapse(EXPECTED_FOR_S + 0.1)
+    made.forget_silent(EXPECTED_FOR_S + 0.1)
 
-    assert list(made.unsaid) == list(made.dropped) == [f"reader {number}" for number in range(5, DROPPED_KEPT + 5)]
+    assert list(made.unsaid) == list(made.given_up) == [f"reader {number}" for number in range(5, GIVEN_UP_KEPT + 5)]
 
 
 def test_who_is_behind_is_named():
