@@ -31,7 +31,10 @@ def batches(draw):
     body = draw(payloads)
     start = draw(st.integers(2**33, 2**50))
     times = draw(st.lists(st.integers(-(2**30), 2**30), min_size=len(body), max_size=len(body)))
-    column = lambda values: st.none() | st.lists(values, min_size=len(body), max_size=len(body))  # noqa: E731
+
+    def column(values):
+        return st.none() | st.lists(values, min_size=len(body), max_size=len(body))
+
     return {
         "origin": draw(origins),
         "first": draw(st.integers(1, 2**63)),
