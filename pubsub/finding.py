@@ -197,22 +197,22 @@ class Finding:
         self._unlisted.discard(key)
 
     def finish(self) -> list[Operation[Any]]:
-        """Say good-bye to the publishers, follow none any more, and take the entries off the ring.
+        """Say good-bye to the publishers, follow none any more, and take the entries off the ring. May be repeated."""
+        if not self._left:
+            self._left = True
+            self._leave_all(time.monotonic())
+        return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
 
-        Twice does no harm. The connections stay, for the good-bye to leave over them.
-        """
-        self._left = True
-        now = time.monotonic()
+    def _leave_all(self, now: float) -> None:
+        """The connections stay, for the good-bye to leave over them, but for those where nobody is: it would wait."""
         for address, connection in list(self._connections.items()):
-            read = connection.by_stream.values()
-            if read and all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in read):
-                self._close(address, connection)  # nobody is there; the good-bye would keep the context waiting
+            if all(subscription.silent_s(now) > UNLISTED_FOR_S for subscription in connection.by_stream.values()):
+                self._close(address, connection)
         for key, (subscription, connection) in self.subscriptions.items():
             self._forgotten += subscription.lost
             if connection.address in self._connections:
                 _leave(key, subscription, connection)
         self.subscriptions.clear()
-        return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
 
     def _close(self, address: str, connection: Connection) -> None:
         self._io.driver.unwatch(connection.socket)

@@ -183,5 +183,8 @@ class Subscriber:
         def missing() -> list[str]:
             return [each.missing for each in self._subscribing.finding.registrations.values() if not each.registered]
 
-        if not self._io.wait(lambda: not missing(), patience_s) and (why := missing()):
+        def done() -> bool:
+            return self._subscribing.failed is not None or not missing()
+
+        if not self._io.wait(done, patience_s) and (why := missing()):
             raise NotRegistered(why[0])

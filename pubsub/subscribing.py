@@ -162,6 +162,7 @@ class Subscribing:
         self._io.warn(f"subscriber {self._name} receives nothing more, its on_sample failed: {self.failed!r}")
         for operation in self.finding.finish():
             self._io.driver.start(operation)
+        self._gate.open()
 
     def _acknowledge(self, subscriptions: Iterable[tuple[Subscription, Connection]], now: float) -> None:
         for subscription, connection in subscriptions:

@@ -7,8 +7,9 @@ import threading
 import pytest
 
 from chord.client import RingClient
+from chord.effects import sleep
 from chord.errors import InvalidName, LocalProtocolError, TooLarge
-from pubsub import keep_alive, writer
+from pubsub import finding, keep_alive, writer
 from pubsub.client import Closed, NotDelivered, NotRegistered, Publisher, Subscriber, WindowFull
 from pubsub.directory import list_topics
 from pubsub.limits import BUFFER_BYTES, MAX_PAYLOAD_BYTES
@@ -343,6 +344,26 @@ def test_a_subscriber_whose_callback_failed_holds_nobody_up(via, topic):
         f"subscriber {subscriber.id} receives nothing more, its on_sample failed: ValueError('no such flight')"
     ]
     assert warned == []
+
+
+def test_a_callback_may_fail_before_every_topic_is_registered(via, topic, monkeypatch):
+    """Nobody waits for a registration that will not come any more."""
+    keep_subscriber = finding.keep_subscriber
+
+    def keep(ring, registration, found):
+        return keep_subscriber(ring, registration, found) if registration.topic == topic else sleep(DEADLINE_S)
+
+    def fail(_sample):
+        raise ValueError("no such flight")
+
+    monkeypatch.setattr(finding, "keep_subscriber", keep)
+    with Publisher(via=via, history=1) as publisher:
+        publisher.publish(topic, b"x")
+        publisher.flush(DEADLINE_S)
+        subscriber = Subscriber([topic, topic + " and another"], via=via, history=1, on_sample=fail)
+
+    with pytest.raises(ValueError, match="no such flight"):
+        subscriber.close()
 
 
 def test_clients_that_close_leave_no_entry_behind(via, topic):
