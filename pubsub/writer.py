@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from pubsub.dropped import GIVEN_UP_KEPT, GivenUp
+from pubsub.given_up import GIVEN_UP_KEPT, GivenUp
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES
 from pubsub.log import Log, Logged
 from pubsub.messages import Ack, Subscribe

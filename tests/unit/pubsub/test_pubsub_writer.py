@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pubsub.dropped import GIVEN_UP_KEPT
+from pubsub.given_up import GIVEN_UP_KEPT
 from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES, WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
