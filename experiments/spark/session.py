@@ -68,14 +68,16 @@ class Session:
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Stop the session and its Java process, and remove what they wrote; one that still starts is killed."""
-        if self._started.done() and self._started.exception() is None:
-            with suppress(Py4JError, OSError):  # a Java that is gone already has stopped
-                self._started.result().stop()
-            if SparkContext._gateway is not None:
-                with suppress(Py4JError, OSError):
-                    SparkContext._gateway.shutdown()
-            self._java.end(timeout_s)
-        self.kill()
+        try:
+            if self._started.done() and self._started.exception() is None:
+                with suppress(Py4JError, OSError):  # a Java that is gone already has stopped
+                    self._started.result().stop()
+                if SparkContext._gateway is not None:
+                    with suppress(Py4JError, OSError):
+                        SparkContext._gateway.shutdown()
+                self._java.end(timeout_s)
+        finally:
+            self.kill()
 
     def kill(self) -> None:
         """End Java and the thread that talks to it at once, and remove what they wrote. Twice is harmless."""
