@@ -1,34 +1,33 @@
-"""What starts `dht`, `dht-join` and `dht-lookup`. All else is imported where Ctrl-C is one exit code already."""
+"""What starts `dht`, `dht-join` and `dht-lookup`."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
+from functools import partial
 
-INTERRUPTED = 130
+from chord.starting import start
 
 
 def main() -> None:
     """`dht`."""
-    _start("dht")
+    start(lambda: _load("dht"))
 
 
 def join_main() -> None:
     """`dht-join`."""
-    _start("dht_join")
+    start(lambda: _load("dht_join"))
 
 
 def lookup_main() -> None:
     """`dht-lookup`."""
-    _start("dht_lookup")
+    start(lambda: _load("dht_lookup"))
 
 
-def _start(application: str) -> None:
-    try:
-        from chord import cli_app
-        from chord.cli_run import run
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    run(getattr(cli_app, application))
+def _load(application: str) -> Callable[[], None]:
+    from chord import cli_app
+    from chord.cli_run import run
+
+    return partial(run, getattr(cli_app, application))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import sys
 
 import typer
 
-from chord.cli import INTERRUPTED
 from chord.errors import InvalidName, LocalProtocolError, RingcastError
+from chord.starting import INTERRUPTED
 
 FAILED = 1
 USAGE = 2

@@ -9,6 +9,7 @@ import zmq
 
 from chord.errors import LocalProtocolError
 from chord.limits import MAX_FRAME_BYTES
+from chord.resolving import names
 
 SEND_HIGH_WATER = 10_000
 RECEIVE_HIGH_WATER = 10_000
@@ -72,13 +73,12 @@ def format_address(host: str, port: int) -> str:
 
 
 def endpoint(address: str) -> str:
-    """The ZeroMQ endpoint to connect to. Raises LocalProtocolError for what cannot be connected to.
-
-    Names are resolved by libzmq, which reports a failure to nobody: callers that take an address from a person check it
-    with `check_resolvable` first.
-    """
-    parse_address(address)
-    return f"tcp://{address}"
+    """The ZeroMQ endpoint to connect to, by number. Raises LocalProtocolError for what cannot be connected to (yet)."""
+    host, port = parse_address(address)
+    number = names.number(host)
+    if number is None:
+        raise LocalProtocolError(f"host {host!r} of {address!r} has no known IP address")
+    return f"tcp://{format_address(number, port)}"
 
 
 def check_resolvable(address: str) -> None:

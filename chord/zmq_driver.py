@@ -236,12 +236,16 @@ class ZmqDriver:
             return
         self._swept_at = now
         oldest = now - FORGET_REPLIES_S
-        for peer in self._peers.values():
-            for call in [call for call, sent_at in peer.awaited.items() if sent_at < oldest]:
+        for address, peer in list(self._peers.items()):
+            overdue = [call for call, sent_at in peer.awaited.items() if sent_at < oldest]
+            for call in overdue:
                 del peer.awaited[call]
             if peer.backlog and peer.backlog[-1][0] < oldest:
                 peer.backlog.clear()
-            self._poll_for(peer)
+            if overdue and not peer.awaited and not peer.backlog:
+                self._close_peer(address)  # its name may lead elsewhere by now
+            else:
+                self._poll_for(peer)
 
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S

@@ -1,10 +1,16 @@
 """`python -m experiments`."""
 
-import sys
+from __future__ import annotations
 
-try:
+from collections.abc import Callable
+
+from chord.starting import start
+
+
+def _load() -> Callable[[], None]:
     from experiments.cli import main
-except KeyboardInterrupt:
-    sys.exit(130)
 
-main()
+    return main
+
+
+start(_load)

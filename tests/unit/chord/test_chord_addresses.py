@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import zmq
 
 from chord.errors import LocalProtocolError
 from chord.process import NodeOptions, NodeProcess
+from chord.resolving import ASKING_AT_ONCE, Names
 from chord.sockets import (
     advertised,
     bind,
@@ -17,6 +20,7 @@ from chord.sockets import (
     make_socket,
     parse_address,
 )
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
@@ -29,10 +33,9 @@ from chord.sockets import (
     ],
 )
 def test_an_address_and_back(address, host, port):
-    """host:port, with brackets around an IPv6 address; ZeroMQ gets the same in its own form."""
+    """host:port, with brackets around an IPv6 address."""
     assert parse_address(address) == (host, port)
     assert format_address(host, port) == address
-    assert endpoint(address) == f"tcp://{address}"
 
 
 @pytest.mark.parametrize(
@@ -150,3 +153,57 @@ def test_every_socket_has_its_limits():
         assert context.get(zmq.MAX_SOCKETS) >= 4_096
     finally:
         context.destroy(linger=0)
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("127.0.0.1:5000", {"tcp://127.0.0.1:5000"}),
+        ("[::1]:5000", {"tcp://[::1]:5000"}),
+        ("localhost:5000", {"tcp://127.0.0.1:5000", "tcp://[::1]:5000"}),
+    ],
+)
+def test_zeromq_gets_numbers(address, found):
+    """It would look a name up in the one thread that moves every message."""
+    assert endpoint(address) in found
+
+
+def test_a_name_that_takes_long_keeps_nobody_waiting():
+    """Its number is there when it is asked for later; other names are found meanwhile."""
+    answered = threading.Event()
+
+    def resolve(host: str) -> list[str]:
+        if host == "slow":
+            answered.wait(20.0)
+        return ["10.0.0.1", "10.0.0.2"]
+
+    names = Names(resolve)
+
+    assert names.number("slow") is None
+    assert names.number("quick") in ("10.0.0.1", "10.0.0.2")
+    answered.set()
+    eventually(lambda: names.number("slow") is not None)
+
+
+def test_the_numbers_of_a_name_take_turns():
+    """One that is not reached at its first number is tried at the next."""
+    names = Names(lambda _host: ["10.0.0.1", "::1"])
+
+    assert {names.number("both"), names.number("both")} == {"10.0.0.1", "::1"}
+
+
+def test_many_names_that_nobody_knows_take_few_threads():
+    """Those beyond are not even asked for."""
+    stopped = threading.Event()
+    asked: list[str] = []
+
+    def resolve(host: str) -> list[str]:
+        asked.append(host)
+        stopped.wait(20.0)
+        return []
+
+    names = Names(resolve)
+
+    assert [names.number(f"unlucky{number}") for number in range(30)] == [None] * 30
+    assert len(asked) == ASKING_AT_ONCE
+    stopped.set()
