@@ -41,15 +41,17 @@ class Arrived:
 
 
 class Connection:
-    """The socket to one publisher, and what is read over it."""
+    """The socket to one publisher, and what is read over it. `let_go` are streams without a good-bye: a publisher that
+    only stood still speaks on them again, and is not to take that we follow it no more for one."""
 
-    __slots__ = ("address", "by_stream", "by_topic", "socket")
+    __slots__ = ("address", "by_stream", "by_topic", "let_go", "socket")
 
     def __init__(self, address: str, socket: Socket) -> None:
         self.address = address
         self.socket = socket
         self.by_stream: dict[int, Subscription] = {}
         self.by_topic: dict[tuple[str, int], Subscription] = {}
+        self.let_go: set[int] = set()
 
     def say(self, message: FromSubscriber) -> None:
         """Send a message; while the connection is down it waits, or is lost, and is said again by the clock."""

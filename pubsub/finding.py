@@ -29,8 +29,9 @@ LEFT_OFF_KEPT = 4_096
 
 
 class _LeftOff(NamedTuple):
-    """Where a publisher was let go: what came next, what had been taken, what was lost, and what had not come."""
+    """Where a publisher was let go: its stream, what came next, what was taken, what lost, and what had not come."""
 
+    stream: int
     next: int
     taken: int
     lost: int
@@ -121,8 +122,9 @@ class Finding:
         else:
             # The ring names another address than the one that does not answer.
             subscription, silent = held
-            _leave(key, subscription, silent)
+            _let_go(key, subscription, silent)
         self.subscriptions[key] = (subscription, connection)
+        connection.let_go.discard(subscription.stream)
         connection.by_stream[subscription.stream] = subscription
         connection.by_topic[key] = subscription
         connection.say(subscription.subscribe(now))
@@ -130,10 +132,12 @@ class Finding:
     def _begin(self, key: tuple[str, int], now: float) -> Subscription:
         """The subscription to a publisher that is new, or that was let go before."""
         topic, publisher = key
-        subscription = Subscription(self._next_stream, topic, publisher, self._name, self._requested, now)
-        self._next_stream += 1
-        if key in self._left_off:
-            left_off = self._left_off.pop(key)
+        left_off = self._left_off.pop(key, None)
+        stream = self._next_stream if left_off is None else left_off.stream
+        subscription = Subscription(stream, topic, publisher, self._name, self._requested, now)
+        if left_off is None:
+            self._next_stream += 1
+        else:
             subscription.next = left_off.next
             subscription.taken = subscription.queued = left_off.taken
             subscription.lost = left_off.lost
@@ -185,10 +189,14 @@ class Finding:
                 self._close(address, connection)
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
-        _leave(key, subscription, connection)
+        if subscription.refused:
+            _leave(key, subscription, connection)
+        else:
+            _let_go(key, subscription, connection)
         if subscription.next is not None:
             # Noted before it goes: whoever sees no publisher any more sees all that was lost.
-            left_off = _LeftOff(subscription.next, subscription.taken, subscription.lost, subscription.missing)
+            taken, lost, missing = subscription.taken, subscription.lost, subscription.missing
+            left_off = _LeftOff(subscription.stream, subscription.next, taken, lost, missing)
             self._left_off[key] = left_off
             if len(self._left_off) > LEFT_OFF_KEPT:
                 _, oldest = self._left_off.popitem(last=False)
@@ -221,7 +229,18 @@ class Finding:
 
 
 def _leave(key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
+    """Want nothing more of a publisher."""
     connection.say(Unsubscribe(subscription.stream))
+    _take_off(key, subscription, connection)
+
+
+def _let_go(key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
+    """Follow a silent publisher no more, without a good-bye: one that only stood still is to keep what we lack."""
+    connection.let_go.add(subscription.stream)
+    _take_off(key, subscription, connection)
+
+
+def _take_off(key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
     del connection.by_stream[subscription.stream]
     connection.by_topic.pop(key, None)
 

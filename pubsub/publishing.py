@@ -27,6 +27,9 @@ from pubsub.sending import Sending
 from pubsub.trace import PublicationTrace
 
 HEARTBEAT_S = 0.5
+STOOD_STILL_S = 2.0
+"""A pause between two heartbeats from which on the publisher stood still itself, stopped or swapped out."""
+
 UNHEARD_TICKS = 10
 """Heartbeats for which readers are not given up while some of what they said has not been read."""
 
@@ -52,7 +55,7 @@ class Publishing:
         self.hearing = Hearing(io, router, producer, self._outboxes)
         self._ended = False
         self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
-        self._heartbeat_at = 0.0
+        self._heartbeat_at = time.monotonic()
         self._unheard_ticks = 0
         self._trace_at = 0.0
 
@@ -163,6 +166,7 @@ class Publishing:
             outbox = dirty.popleft()
             self._serve(outbox)
         if now >= self._heartbeat_at:
+            self._rise(now, now - self._heartbeat_at)
             self._heartbeat_at = now + HEARTBEAT_S
             self._tick(now, more)
         return more or bool(dirty)
@@ -185,6 +189,12 @@ class Publishing:
             self.dirty.append(outbox)
         outbox.tell()
         self._gate.open()
+
+    def _rise(self, now: float, late_s: float) -> None:
+        """Do not hold against the readers that this publisher stood still itself, when it did."""
+        if late_s > STOOD_STILL_S:
+            for outbox in self._outboxes.values():
+                outbox.writer.stood_still(late_s, now)
 
     def _tick(self, now: float, unheard: bool) -> None:
         # Readers seem silent to a publisher that was stopped itself, until it has heard what they said meanwhile.

@@ -109,7 +109,7 @@ class Subscribing:
             return
         subscription = connection.by_stream.get(message.stream)
         if subscription is None:
-            if not isinstance(message, Gone | NoRoom):
+            if message.stream not in connection.let_go and not isinstance(message, Gone | NoRoom):
                 connection.say(Unsubscribe(message.stream))
             return
         now = time.monotonic()

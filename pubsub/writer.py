@@ -26,7 +26,8 @@ BLOCKING_FOR_S = 10.0
 """The same for a silent reader whose buffer is full: the publisher and every other reader wait for it."""
 
 DETACHED_FOR_S = 3.0
-"""A reader whose connection broke is given up unless it comes back within this time."""
+"""A reader whose connection broke is given up unless it comes back within this time. After the publisher itself stood
+still it has `EXPECTED_FOR_S`, since the ring may have forgotten the publisher, and has to tell of it again."""
 
 
 class Writer:
@@ -47,6 +48,7 @@ class Writer:
         self._expected: dict[str, float] | None = None
         self._best_effort: frozenset[str] = frozenset()
         self._not_awaited: set[str] = set()
+        self._found_again_by = 0.0
 
     # Readers -------------------------------------------------------------------------------------------------------
 
@@ -116,6 +118,15 @@ class Writer:
         reader.heard_at = now
         reader.acknowledge(message.received, message.taken)
 
+    def stood_still(self, for_s: float, now: float) -> None:
+        """The publisher heard nobody for so long, which was its own doing: that time counts for no reader's silence."""
+        self._found_again_by = now + EXPECTED_FOR_S
+        for reader in self.readers.values():
+            reader.heard_at = min(now, reader.heard_at + for_s)
+        expected = self._expected or {}
+        for name in expected:
+            expected[name] += for_s
+
     def forget_silent(self, now: float) -> tuple[list[Reader], list[GivenUp]]:
         """Give up the readers that fell silent, and the subscribers that did not come.
 
@@ -150,8 +161,10 @@ class Writer:
 
     def _why_given_up(self, reader: Reader, now: float) -> str:
         """What a reader did not do in time; empty for one that is there."""
-        if reader.detached_at is not None and now - reader.detached_at > DETACHED_FOR_S:
-            return f"did not come back within {DETACHED_FOR_S:g} s after its connection broke"
+        if reader.detached_at is not None:
+            back_by = max(reader.detached_at + DETACHED_FOR_S, self._found_again_by)
+            if now > back_by:
+                return f"did not come back within {round(back_by - reader.detached_at, 1):g} s after its connection broke"
         silent_for_s = BLOCKING_FOR_S if self._is_full(reader) else SILENT_FOR_S
         return f"said nothing for {silent_for_s:g} s" if now - reader.heard_at > silent_for_s else ""
 

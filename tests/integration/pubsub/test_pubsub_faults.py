@@ -125,6 +125,51 @@ def test_a_publisher_that_is_killed_is_forgotten(via, topic):
             assert (sample.sequence, sample.payload) == (1, b"y")
 
 
+STANDING_STILL = """
+import sys
+from pubsub import writer
+from pubsub.client import Publisher
+writer.SILENT_FOR_S = 1.5
+publisher = Publisher(via=[sys.argv[1]], lease_s=1.0, on_warning=lambda text: print(text, flush=True))
+for topic in sys.argv[2:]:
+    publisher.publish(topic, b"x")
+publisher.flush(20.0)
+print("flushed", flush=True)
+for line in sys.stdin:
+    for topic in sys.argv[2:]:
+        publisher.publish(topic, line.encode())
+publisher.close(20.0)
+"""
+
+
+def test_a_publisher_that_stood_still_for_longer_than_its_lease_costs_no_sample(via, topic):
+    """It keeps what its subscriber lacks, which let it go meanwhile, until the ring has told of it again."""
+    with ExitStack() as stack:
+        subscriber = stack.enter_context(Subscriber([topic], via=via))
+        publisher = subprocess.Popen(
+            [sys.executable, "-c", STANDING_STILL, via[0], topic],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        stack.callback(publisher.communicate)
+        stack.callback(publisher.kill)
+        assert publisher.stdout.readline() == "flushed\n"
+        got = sequences(take(subscriber, 1))
+
+        publisher.send_signal(signal.SIGSTOP)
+        eventually(lambda: not subscriber.publishers, what="the publisher is let go")
+        publisher.stdin.write("y\n" * 100)
+        publisher.stdin.flush()
+        publisher.send_signal(signal.SIGCONT)
+        said, _ = publisher.communicate(timeout=DEADLINE_S)
+
+        got += sequences(take(subscriber, 100))
+        assert (publisher.returncode, said) == (0, "")
+        assert got == list(range(1, 102))
+        assert subscriber.lost == 0
+
+
 def test_what_did_not_come_from_a_publisher_that_is_gone_is_lost(via, topic):
     """The publisher spoke of it in its last words."""
     with Subscriber([topic], via=via) as subscriber, Publisher(via=via, block_s=0.2) as publisher:

@@ -108,7 +108,8 @@ class Rude:
         self._ring = ring
         self._router = router
         self._route = b""
-        router.bind("tcp://127.0.0.1:*")
+        if not router.get(zmq.LAST_ENDPOINT).strip(b"\0"):
+            router.bind("tcp://127.0.0.1:*")
         self.address = router.get(zmq.LAST_ENDPOINT).decode().removeprefix("tcp://").strip("\0")
         self._origin = Origin(topic, IdentifierSpace().key(topic), 7)
 
@@ -124,6 +125,11 @@ class Rude:
             if isinstance(message, kind):
                 return message
         raise AssertionError(f"no {kind} came")
+
+    def hear_of(self, topic):
+        while (asked := self.hear(Subscribe)).topic != topic:
+            continue
+        return asked
 
     def say_after(self, kind, answer):
         self.say(answer(self.hear(kind)))
@@ -192,6 +198,35 @@ def test_a_publisher_is_looked_for_where_the_ring_says_once_it_is_silent(via, to
         after.send(2, [b"y"])
         assert sequences(take(subscriber, 1)) == [2]
         assert subscriber.publishers == [(topic, hexadecimal(7))]
+
+
+def test_a_publisher_that_is_let_go_and_speaks_again_is_told_no_good_bye(via, topic):
+    """Of one topic: the connection serves another. It would take the good-bye for leave to drop what is lacking."""
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.ROUTER) as router,
+        RingClient(via) as ring,
+        Subscriber([topic, f"{topic}-b"], via=via) as subscriber,
+    ):
+        router.set(zmq.LINGER, 0)
+        router.set(zmq.RCVTIMEO, int(DEADLINE_S * 1000))
+        rude, other = Rude(ring, topic, router), Rude(ring, f"{topic}-b", router)
+        rude.register(rude.address)
+        stream = rude.hear(Subscribe).stream
+        rude.say(Subscribed(stream, 0))
+        rude.send(1, [b"x"])
+        take(subscriber, 1)
+        other.register(rude.address)
+        rude.hear_of(f"{topic}-b")
+
+        ring.delete(topic, f"{PUBLISHER}{hexadecimal(7)}")
+        eventually(lambda: len(subscriber.publishers) == 1, what="the silent one is let go")
+        rude.say(Heartbeat(stream, 2))
+        rude.say(Heartbeat(999, 0))
+        assert rude.hear(Unsubscribe).stream == 999
+
+        rude.register(rude.address)
+        assert rude.hear_of(topic).after == 1
 
 
 def test_a_subscriber_that_closes_follows_no_publisher_any_more(via, topic):

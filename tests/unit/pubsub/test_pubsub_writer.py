@@ -270,6 +270,28 @@ def test_readers_that_fell_silent_are_given_up():
     assert made.readers == {}
 
 
+def test_that_the_publisher_stood_still_is_held_against_no_reader():
+    """It heard nobody meanwhile; who let it go has to hear of it through the ring again."""
+    made = writer(expected=["early"])
+    silent, _ = subscribe(made, "silent")
+    broken, _ = subscribe(made, "broken", route=b"b")
+    woke_at = SILENT_FOR_S + 10.0
+    publish(made, 1)
+
+    made.stood_still(woke_at, woke_at)
+    broken.detached_at = woke_at
+
+    assert made.forget_silent(woke_at + EXPECTED_FOR_S - 0.1) == ([], [])
+    given_up, lacking = made.forget_silent(woke_at + EXPECTED_FOR_S + 0.1)
+    assert given_up == [broken]
+    assert [note.why for note in lacking] == [
+        "was registered before the publisher and did not connect within 5 s",
+        "did not come back within 5 s after its connection broke",
+    ]
+    assert made.forget_silent(woke_at + SILENT_FOR_S) == ([], [])
+    assert made.forget_silent(woke_at + SILENT_FOR_S + 0.1)[0] == [silent]
+
+
 def test_a_silent_reader_is_given_up_sooner_when_everybody_waits_for_it():
     """Once it has filled its buffer; a best-effort reader fills none."""
     made = writer(Profile())
