@@ -22,7 +22,7 @@ from pubsub.layout import (
     Origin,
     checksum,
 )
-from pubsub.limits import MAX_BATCH_SAMPLES, SAMPLE_OVERHEAD_BYTES
+from pubsub.limits import MAX_BATCH_SAMPLES, MAX_NUMBER, SAMPLE_OVERHEAD_BYTES
 from pubsub.sample import Sample
 
 _LENGTH = struct.Struct("<I")
@@ -61,6 +61,8 @@ class Batch:
         body_at = columns_at + count * _row_bytes(columns)
         if not 1 <= count <= MAX_BATCH_SAMPLES or first < 1 or len(frame) != body_at + body_bytes:
             raise RemoteProtocolError(f"a batch of {count} samples and {body_bytes} bytes does not fit {len(frame)}")
+        if max(first + count - 1, time_us, offset) > MAX_NUMBER:
+            raise RemoteProtocolError(f"a batch has numbers beyond {MAX_NUMBER}: {first=}, {time_us=}, {offset=}")
         if frame[CHECKSUM_AT:CHECKED_FROM] != checksum(frame):
             raise RemoteProtocolError(f"the checksum of a batch of {len(frame)} bytes is wrong")
         try:

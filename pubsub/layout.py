@@ -24,8 +24,8 @@
                 4  for each sample, if present: milliseconds until it expires
                    the body: the payloads, one after the other
 
-Little-endian. This is the full header: nothing of it is left out by any client. A broker reads it, and slices the
-body by the lengths, without decoding a sample.
+Little-endian. Offset, sequences and the time of the first sample are at most 2**53. This is the full header: nothing of
+it is left out by any client. A broker reads it, and slices the body by the lengths, without decoding a sample.
 """
 
 from __future__ import annotations

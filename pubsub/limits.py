@@ -11,6 +11,9 @@ BATCH_BYTES = 256 * 1024
 MAX_BATCH_SAMPLES = 16_384
 """Samples of one batch: the columns of empty samples stay below half a frame."""
 
+MAX_NUMBER = 2**53
+"""The greatest sequence, time and offset of a batch: what JSON keeps exact, and messages (chord/messages.py) carry."""
+
 SAMPLE_OVERHEAD_BYTES = 64
 """What a sample costs in memory beside its payload; without it, empty samples would never fill a window."""
 

@@ -164,7 +164,8 @@ class Writer:
         if reader.detached_at is not None:
             back_by = max(reader.detached_at + DETACHED_FOR_S, self._found_again_by)
             if now > back_by:
-                return f"did not come back within {round(back_by - reader.detached_at, 1):g} s after its connection broke"
+                within_s = round(back_by - reader.detached_at, 1)
+                return f"did not come back within {within_s:g} s after its connection broke"
         silent_for_s = BLOCKING_FOR_S if self._is_full(reader) else SILENT_FOR_S
         return f"said nothing for {silent_for_s:g} s" if now - reader.heard_at > silent_for_s else ""
 

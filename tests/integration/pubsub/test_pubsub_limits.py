@@ -18,7 +18,7 @@ from pubsub.client import Publisher, Subscriber
 from pubsub.encoding import encode
 from pubsub.layout import Origin
 from pubsub.limits import PENDING_BYTES, SAMPLE_OVERHEAD_BYTES, UNTAKEN_BYTES
-from pubsub.messages import Heartbeat, NoRoom, Subscribe, Subscribed, Unsubscribe
+from pubsub.messages import Ack, Heartbeat, NoRoom, Subscribe, Subscribed, Unsubscribe
 from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER
 from tests.integration.pubsub.pubsub_waiting import DEADLINE_S, sequences, take
@@ -137,8 +137,9 @@ class Rude:
     def say(self, message):
         self._router.send_multipart([self._route, messages.encode(message)])
 
-    def send(self, first, payloads):
-        self._router.send_multipart([self._route, encode(self._origin, first, payloads, [0] * len(payloads))])
+    def send(self, first, payloads, times_us=()):
+        frame = encode(self._origin, first, payloads, times_us or [0] * len(payloads))
+        self._router.send_multipart([self._route, frame])
 
 
 def test_the_queue_of_a_subscriber_is_bounded_whatever_a_publisher_sends(via, topic):
@@ -169,6 +170,27 @@ def test_the_queue_of_a_subscriber_is_bounded_whatever_a_publisher_sends(via, to
         taken += sequences(take(subscriber, again.after + 1 - len(taken)))
         assert taken == list(range(1, again.after + 2))
         assert subscriber.lost == 0
+
+
+@pytest.mark.parametrize(("first", "times_us"), [(2**64 - 1, [0, 0]), (1, [2**64 - 1, 1])], ids=["first", "time"])
+def test_a_batch_of_numbers_beyond_all_measure_costs_a_subscriber_nothing(via, topic, tmp_path, first, times_us):
+    """Nothing can be said of it, in an acknowledgement or in a trace, so it is as if it had not come."""
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.ROUTER) as router,
+        RingClient(via) as ring,
+        Subscriber([topic], via=via, reliability="best_effort", trace=tmp_path) as subscriber,
+    ):
+        router.set(zmq.LINGER, 0)
+        router.set(zmq.RCVTIMEO, int(DEADLINE_S * 1000))
+        rude = Rude(ring, topic, router)
+        rude.register(rude.address)
+        rude.say_after(Subscribe, lambda asked: Subscribed(asked.stream, 0))
+        rude.send(first, [b"forged", b"forged"], times_us)
+        rude.send(1, [b"x"])
+
+        assert [sample.payload for sample in take(subscriber, 1)] == [b"x"]
+        eventually(lambda: rude.hear(Ack).received == 1, what="it is acknowledged")
 
 
 def test_a_publisher_is_looked_for_where_the_ring_says_once_it_is_silent(via, topic):

@@ -12,7 +12,7 @@ from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.encoding import encode, fitting
 from pubsub.layout import Origin
-from pubsub.limits import BATCH_BYTES, MAX_HISTORY
+from pubsub.limits import BATCH_BYTES, MAX_BATCH_SAMPLES, MAX_HISTORY, MAX_NUMBER
 from pubsub.log import Log
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import DURABILITY, RELIABILITY, Profile, incompatible
@@ -37,7 +37,7 @@ def batches(draw):
 
     return {
         "origin": draw(origins),
-        "first": draw(st.integers(1, 2**63)),
+        "first": draw(st.integers(1, MAX_NUMBER - MAX_BATCH_SAMPLES)),
         "payloads": body,
         "times_us": [start, *(start + delta for delta in times[1:])],
         "key_hashes": draw(column(u64)),

@@ -127,6 +127,21 @@ def test_lengths_that_do_not_make_up_the_body_are_refused():
         Batch(signed(lying))
 
 
+@pytest.mark.parametrize(
+    ("at", "greatest"), [(4, 2**53), (52, 2**53 - 2), (60, 2**53)], ids=["offset", "first", "time_us"]
+)
+def test_numbers_that_nothing_can_be_made_of_are_refused(at, greatest):
+    """They would overflow only later: in an acknowledgement, a trace, or a reader of JSON."""
+    whole = bytearray(frame())
+    whole[at : at + 8] = greatest.to_bytes(8, "little")
+    assert Batch(signed(whole)).last <= 2**53
+
+    for number in (greatest + 1, 2**63, 2**64 - 1):
+        whole[at : at + 8] = number.to_bytes(8, "little")
+        with pytest.raises(RemoteProtocolError, match="beyond"):
+            Batch(signed(whole))
+
+
 def test_a_topic_that_is_no_text_is_refused():
     """The topic is UTF-8 or the batch is none."""
     whole = bytearray(frame(origin=Origin("abc", 1, 2)))
