@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import csv
+import fcntl
 import json
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +19,7 @@ import typer
 from chord.cli_options import Advertise, AsJson, Cluster, Host, Patience, Port, Trace, Via
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
+from chord.sockets import raise_descriptor_limit
 from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
 from pubsub.directory import list_topics
 from pubsub.errors import NothingReceived
@@ -59,6 +63,7 @@ def sub(
       ringcast sub flights.JFK --count 1000 --latency-file latency.csv > /dev/null
     """
     end_on_sigterm()
+    raise_descriptor_limit()
     with ExitStack() as stack:
         keep = stack.enter_context(_latencies(latency_file)) if latency_file else None
         subscriber = stack.enter_context(
@@ -122,9 +127,10 @@ def _print(subscriber: Subscriber, count: int | None, wait_s: float, as_json: bo
 def _latencies(path: Path) -> Iterator[Keep]:
     """What writes samples to a CSV file. Raises LocalProtocolError for a path that no file can be made at."""
     try:
-        file = path.open("w", newline="", encoding="utf-8")
+        number = _open_alone(path)
     except OSError as error:
         raise LocalProtocolError(f"cannot write {path}: {error.strerror}") from None
+    file = os.fdopen(number, "w", newline="", encoding="utf-8")
     writer = csv.writer(file, lineterminator="\n")
 
     def keep(samples: list[Sample]) -> None:
@@ -140,6 +146,29 @@ def _latencies(path: Path) -> Iterator[Keep]:
     finally:
         with _naming(path):
             file.close()
+
+
+def _open_alone(path: Path) -> int:
+    """Open a file that nobody else writes to, and empty it only then. What is no file, as a pipe, may be shared."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            _lock(number)
+            os.truncate(number, 0)
+    except OSError:
+        os.close(number)
+        raise
+    return number
+
+
+def _lock(number: int) -> None:
+    """Lock a file for as long as it is open, where its file system can."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(error.errno, "another process writes to it") from None
+    except OSError:
+        return
 
 
 @contextmanager

@@ -357,6 +357,67 @@ def test_a_subscriber_that_was_there_first_and_connects_too_late_learns_what_it_
         assert subscriber.stderr.read() == b"lost 3 samples\n"
 
 
+@pytest.mark.parametrize("command", ["pub", "sub"])
+def test_as_many_descriptors_are_open_to_a_client_as_the_system_allows(via, topic, command):
+    """It needs two for each that it is connected to, and half of all shells allow 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    process = subprocess.Popen(
+        ["sh", "-c", 'ulimit -S -n 256; exec "$@"', "sh", *COMMAND, command, topic, "--via", via[0]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        with RingClient(via) as ring:
+            eventually(lambda: ring.get(topic), what="it is registered")
+        limits = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        process.send_signal(signal.SIGTERM)
+
+    assert limits == (most, most)
+
+
+def test_two_subscribers_do_not_write_to_one_latency_file(start, ringcast, topic, tmp_path):
+    """The second is told, and the file of the first is as it was."""
+    latencies = tmp_path / "latency.csv"
+    first = start("sub", topic, "--count", "1", "--latency-file", str(latencies))
+
+    second = ringcast("sub", topic, "--latency-file", str(latencies))
+    ringcast("pub", topic, stdin=b"x\n")
+
+    assert second.returncode == 2
+    assert second.stderr.decode() == f"error: cannot write {latencies}: another process writes to it\n"
+    assert first.wait(WAIT_S) == 0
+    with latencies.open(newline="") as file:
+        assert [(row["topic"], row["sequence"]) for row in csv.DictReader(file)] == [(topic, "1")]
+
+
+def test_a_latency_file_of_before_is_replaced(start, ringcast, topic, tmp_path):
+    """Whatever was in it, and however much."""
+    latencies = tmp_path / "latency.csv"
+    latencies.write_text("old\n" * 1_000)
+    subscriber = start("sub", topic, "--count", "1", "--latency-file", str(latencies))
+
+    ringcast("pub", topic, stdin=b"x\n")
+
+    assert subscriber.wait(WAIT_S) == 0
+    with latencies.open(newline="") as file:
+        assert [row["sequence"] for row in csv.DictReader(file)] == ["1"]
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout"])
+def test_latencies_may_go_where_no_file_is(start, ringcast, topic, path):
+    """For two subscribers at once, here to a pipe or to nowhere."""
+    subscribers = [start("sub", topic, "--count", "1", "--latency-file", path) for _ in range(2)]
+
+    ringcast("pub", topic, stdin=b"x\n")
+
+    for subscriber in subscribers:
+        out, _ = subscriber.communicate(timeout=WAIT_S)
+        assert subscriber.returncode == 0
+        assert b"x\n" in out
+        assert (b"publisher,topic,sequence,latency_us\n" in out) == (path == "/dev/stdout")
+
+
 @pytest.mark.parametrize("command", ["pub", "sub", "topics"])
 def test_help_shows_examples(ringcast, command):
     """Which a reader may copy."""
