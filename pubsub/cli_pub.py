@@ -14,6 +14,7 @@ import typer
 
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError, TooLarge
+from chord.sockets import raise_descriptor_limit
 from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
@@ -69,6 +70,7 @@ def pub(
       tail -f log | ringcast pub log.web --reliability best_effort
     """
     end_on_sigterm()
+    raise_descriptor_limit()
     with ExitStack() as stack:
         source = stack.enter_context(file.open("rb")) if file else sys.stdin.buffer
         publisher = stack.enter_context(

@@ -69,6 +69,7 @@ class Finding:
         self._forgotten = 0
         self._next_stream = 1
         self._left = False
+        self._was_short = False
 
     def start(self) -> None:
         """Register for every topic."""
@@ -115,8 +116,11 @@ class Finding:
             return
         try:
             connection = self._connections.get(record.address) or self._connect(record.address)
-        except (LocalProtocolError, zmq.ZMQError):
-            return  # an address that cannot be connected to: its publisher is as good as absent
+        except LocalProtocolError:
+            return  # no address: its publisher is as good as absent
+        except zmq.ZMQError as error:
+            self._not_connected(key, record.address, error)
+            return
         if held is None:
             subscription = self._begin(key, now)
         else:
@@ -128,6 +132,16 @@ class Finding:
         connection.by_stream[subscription.stream] = subscription
         connection.by_topic[key] = subscription
         connection.say(subscription.subscribe(now))
+
+    def _not_connected(self, key: tuple[str, int], address: str, error: zmq.ZMQError) -> None:
+        """Say so once: it may be that nothing can be connected to any more, for want of descriptors."""
+        if not self._was_short:
+            self._was_short = True
+            topic, publisher = key
+            self._io.warn(
+                f"topic {topic!r}: publisher {hexadecimal(publisher)} at {address} cannot be connected to: {error}; "
+                "trying again, and saying this of no other"
+            )
 
     def _begin(self, key: tuple[str, int], now: float) -> Subscription:
         """The subscription to a publisher that is new, or that was let go before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import tracemalloc
 from array import array
@@ -13,7 +14,7 @@ import zmq
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace, hexadecimal
 from chord.messages import Entry
-from pubsub import hearing, messages, subscription
+from pubsub import finding, hearing, messages, subscription
 from pubsub.client import Publisher, Subscriber
 from pubsub.encoding import encode
 from pubsub.layout import Origin
@@ -220,6 +221,33 @@ def test_a_publisher_is_looked_for_where_the_ring_says_once_it_is_silent(via, to
         after.send(2, [b"y"])
         assert sequences(take(subscriber, 1)) == [2]
         assert subscriber.publishers == [(topic, hexadecimal(7))]
+
+
+def test_a_subscriber_that_can_connect_to_nobody_says_so_once_and_tries_again(via, topic, monkeypatch):
+    """As one that is out of descriptors, until some are free."""
+    tried = []
+
+    def out_of_descriptors(_context, _kind):
+        tried.append(1)
+        raise zmq.ZMQError(errno.EMFILE)
+
+    warnings = []
+    with (
+        Subscriber([topic], via=via, on_warning=warnings.append) as subscriber,
+        Publisher(via=via) as publisher,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(finding, "make_socket", out_of_descriptors)
+        publisher.publish(topic, b"x")
+        eventually(lambda: len(tried) > 1, what="it tries again")
+        patch.undo()
+
+        assert sequences(take(subscriber, 1)) == [1]
+        (warning,) = warnings
+        named = (
+            f"topic {topic!r}: publisher {publisher.id} at {publisher.address} cannot be connected to: Too many open"
+        )
+        assert warning.startswith(named)
 
 
 def test_a_publisher_that_is_let_go_and_speaks_again_is_told_no_good_bye(via, topic):
