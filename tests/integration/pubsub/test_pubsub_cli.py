@@ -258,7 +258,7 @@ def test_a_reader_that_has_had_enough_ends_the_subscriber(start, topic):
         (("pub", "t", "--trace", "/dev/null"), b"x\n", 2, "/dev/null"),
         (("sub", "t", "--reliability", "perhaps"), b"", 2, "one of best_effort, at_least_once"),
         (("sub",), b"", 2, "TOPIC"),
-        (("topics", "--via", "127.0.0.1:1", "--patience", "0.2"), b"", 1, "lookup"),
+        (("topics", "--via", "127.0.0.1:1", "--patience", "0.2"), b"", 1, "no reply from 127.0.0.1:1"),
     ],
 )
 def test_what_goes_wrong_is_said_in_one_line(ringcast, arguments, stdin, code, text):
