@@ -13,6 +13,11 @@ READY_DEMO := .venv/ready-demo
 READY_TEST := .venv/ready-test
 READY_BENCH := .venv/ready-bench
 
+# After a set-up that was stopped half-way no package can be trusted: set up again, whatever the stamps say.
+ifneq ($(wildcard .venv/setup-under-way),)
+.PHONY: $(READY_DEMO) $(READY_TEST) $(READY_BENCH)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test campaign check bench fresh clean
 

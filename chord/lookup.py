@@ -98,6 +98,8 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], w
         raise wrong
     if len(walk.exchanges) >= MAX_HOPS:
         why = f"{MAX_HOPS} exchanges did not reach it"
+    elif not walk.path:
+        raise LookupFailed(f"no ring node answered: {why}")
     raise LookupFailed(f"lookup of key {walk.key:016x} failed after {len(walk.exchanges)} exchanges: {why}")
 
 

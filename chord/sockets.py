@@ -56,8 +56,10 @@ def bare_host(host: str) -> str:
 
 def parse_address(address: str) -> tuple[str, int]:
     """Host and port of `host:port`, `[ipv6]:port`. Raises LocalProtocolError."""
-    if "," in address:
-        raise LocalProtocolError(f"address {address!r} is not HOST:PORT; separate several by spaces, not commas")
+    if "," in address or " " in address:
+        raise LocalProtocolError(
+            f"address {address!r} is not HOST:PORT; repeat the option for several, or write spaces in its variable"
+        )
     host, colon, port = address.rpartition(":")
     host = bare_host(host)
     if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:

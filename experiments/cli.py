@@ -11,7 +11,13 @@ import typer
 from chord.cli_run import FAILED, run
 from experiments.interrupts import INTERRUPTED, unwind_on_signals
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @app.callback()
@@ -57,6 +63,7 @@ def demo(
     runs: Annotated[Path, typer.Option(help="Where the run's directory is made.")] = Path("runs"),
     seconds: Annotated[float, typer.Option(help="How long publishing lasts.", min=5.0, max=3600.0)] = 32.0,
     master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json; the display goes to stderr.")] = False,
 ) -> None:
     """16 ring nodes, 3 publishers of 336,776 real departures, 6 subscribers, a node killed on the way, Spark's tables.
 
@@ -68,7 +75,7 @@ def demo(
     """
     from experiments.demo.director import Demo
 
-    if not Demo(runs, seconds, master).play():
+    if not Demo(runs, seconds, master, as_json).play():
         raise typer.Exit(FAILED)
 
 

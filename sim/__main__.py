@@ -15,7 +15,12 @@ from sim.traces import Traces
 UNSAFE = FAILED = 1
 NOT_CONVERGED = 3
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -36,12 +37,13 @@ TURN_S = 0.05
 class Demo:
     """One run of the demo, in a run directory of its own, which says what it is even if the demo ends early."""
 
-    def __init__(self, runs: Path, seconds: float, master: str) -> None:
+    def __init__(self, runs: Path, seconds: float, master: str, as_json: bool = False) -> None:
         self._run = runs / datetime.now().strftime("demo-%Y%m%d-%H%M%S")
         self._traces = self._run / "traces"
         self._seconds = seconds
         self._master = master
-        self._console = Console()
+        self._as_json = as_json
+        self._console = Console(stderr=as_json)
         self._display = Display(self._console)
         self._started = time.monotonic()
         self._info = RunInfo(
@@ -71,7 +73,11 @@ class Demo:
             raise
         summary.add_verdict(verdict)
         write_summary(summary, self._run / "analysis")
-        print_summary(summary, self._run / "analysis")
+        if self._as_json:
+            sys.stdout.buffer.write(summary.as_json())
+            sys.stdout.flush()
+        else:
+            print_summary(summary, self._run / "analysis")
         return not verdict.failures
 
     def _perform(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import mmh3
@@ -59,6 +61,19 @@ def test_a_plain_req_socket_finds_what_the_library_finds(addresses):
 
             assert owner is not None
             assert {find_owner(name, address) for address in addresses} == {(owner.id, owner.address)}
+
+
+def test_the_example_of_the_readme_runs(addresses, capsys):
+    """As it stands there, but for the address."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(import msgpack, zmq\n.*?)```", readme, re.DOTALL)
+
+    exec(example.replace("127.0.0.1:5000", addresses[0]), {})
+
+    with RingClient(addresses[:1]) as ring:
+        owner = ring.lookup("flights.JFK").owner
+    assert owner is not None
+    assert capsys.readouterr().out == f"owner: {[owner.id, owner.address, owner.incarnation]}\n"
 
 
 def test_a_plain_req_socket_stores_and_reads(addresses):

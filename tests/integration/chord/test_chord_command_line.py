@@ -178,7 +178,7 @@ def test_several_nodes_in_ringcast_via(via):
     assert dht("lookup", "a", via=f"{NOBODY} {via}").code == 0
     assert dht("lookup", "a", "--via", via, via=NOBODY).code == 0
     one_line(dht("lookup", "a", "--patience", "0.2", via=NOBODY), 1, f"no reply from {NOBODY}")
-    one_line(dht("lookup", "a", via=f"{NOBODY},{via}"), 2, "separate several by spaces, not commas")
+    one_line(dht("lookup", "a", via=f"{NOBODY},{via}"), 2, "repeat the option for several")
 
 
 def test_a_dead_node_before_a_live_one_is_passed_over(via):
@@ -211,7 +211,7 @@ def test_nobody_answers(command):
     ("address", "said"),
     [
         ("localhost", "is not HOST:PORT"),
-        ("127.0.0.1:1,127.0.0.1:2", "separate several by spaces, not commas"),
+        ("127.0.0.1:1,127.0.0.1:2", "repeat the option for several"),
         ("127.0.0.1:", "is not HOST:PORT"),
         ("127.0.0.1:0", "is not HOST:PORT"),
         ("127.0.0.1:65536", "is not HOST:PORT"),

@@ -51,7 +51,6 @@ def test_an_address_and_back(address, host, port):
         "host:65536",
         "host:-1",
         "host:５",
-        "host: 5",
         "host:5x",
         "[]:5",
     ],
