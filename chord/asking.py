@@ -7,7 +7,7 @@ so a client outlives the nodes it was pointed at.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from chord.effects import Operation, call, sleep
@@ -104,7 +104,7 @@ class Ring:
         """The members in ring order, each with its own view."""
 
         def step() -> Operation[list[Neighbours]]:
-            views = yield from ring_walk(self._contacts()[0])
+            views = yield from ring_walk(next(self._contacts()))
             for view in views:
                 self._learn(view.member.address)
             return views
@@ -149,11 +149,11 @@ class Ring:
 
     # Contacts ------------------------------------------------------------------------------------------------------
 
-    def _contacts(self) -> list[Pointer]:
+    def _contacts(self) -> Iterator[Pointer]:
         """Whom to ask first, and the others to fall back on."""
         addresses = list(dict.fromkeys((*self._given, *self._learned)))
-        first = self._first % len(addresses)
-        return [contact(address) for address in (*addresses[first:], *addresses[:first])]
+        first = self._first
+        return (contact(addresses[(first + step) % len(addresses)]) for step in range(len(addresses)))
 
     def _learn(self, address: str) -> None:
         self._learned[address] = None

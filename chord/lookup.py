@@ -7,6 +7,7 @@ tables say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -56,7 +57,7 @@ class Walk:
         return sum(exchange.timed_out for exchange in self.exchanges)
 
 
-def find_owner(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: Walk) -> Operation[Pointer]:
+def find_owner(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], walk: Walk) -> Operation[Pointer]:
     """Walk to the owner of `walk.key` and have it confirm; `walk` fills as it goes, also when this fails.
 
     Raises LookupFailed when no candidate is left, WrongCluster when all that were asked belong to another cluster.
@@ -68,7 +69,7 @@ def find_owner(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: W
     return owner
 
 
-def find_predecessor(asker: Asker, space: IdentifierSpace, via: list[Pointer], walk: Walk) -> Operation[Hop]:
+def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], walk: Walk) -> Operation[Hop]:
     """Walk to the member that precedes `walk.key`; its answer names the owner and the owner's successors."""
     walk.started_at = asker.now
     pool = _Pool(asker, space, walk.key, via)
@@ -110,13 +111,13 @@ class _Pool:
     the dead out (`avoid`): it knows better than anybody farther away who comes after them.
     """
 
-    def __init__(self, asker: Asker, space: IdentifierSpace, key: int, via: list[Pointer]) -> None:
+    def __init__(self, asker: Asker, space: IdentifierSpace, key: int, via: Iterable[Pointer]) -> None:
         self._asker = asker
         self._space = space
         self._key = key
-        # Contacts of unknown identifier are as far as can be.
-        self._pointers = list(reversed(via))
-        self._met = {(pointer.id, pointer.address) for pointer in via}
+        self._via = iter(via)
+        self._pointers: list[Pointer] = []
+        self._met: set[tuple[int, str]] = set()
         self._suspected: list[Pointer] = []
         self._nearest: Pointer | None = None
         self._reach = space.size
@@ -125,13 +126,19 @@ class _Pool:
     def take(self) -> Pointer | None:
         """The nearest candidate that is not suspected of being dead; those that are come last of all."""
         asker = self._asker
-        while self._pointers:
-            pointer = self._pointers.pop()
+        while (pointer := self._pointers.pop() if self._pointers else self._next_contact()) is not None:
             if not asker.round_trips.suspected(pointer.address, asker.now):
                 return pointer
             self._suspected.append(pointer)
             self.gave_nothing(pointer)
         return self._suspected.pop() if self._suspected else None
+
+    def _next_contact(self) -> Pointer | None:
+        """A contact, once there is no candidate: its identifier may be unknown, which is as far as can be."""
+        pointer = next(self._via, None)
+        if pointer is not None:
+            self._met.add((pointer.id, pointer.address))
+        return pointer
 
     def gave_nothing(self, pointer: Pointer) -> None:
         """A candidate is dead, or as good as that."""

@@ -39,6 +39,8 @@ def normalise(name: str) -> str:
     Raises InvalidName. A lone surrogate is refused here, before any hash sees it: mmh3's str functions
     crash the interpreter on one.
     """
+    if name.isascii() and name.isprintable() and 0 < len(name) <= MAX_NAME_BYTES:
+        return name  # as most are, and nothing below would say otherwise
     if len(name) > 4 * MAX_NAME_BYTES:
         raise InvalidName(
             f"name {name[:24]!r}... has {len(name)} characters; at most {MAX_NAME_BYTES} bytes are allowed"
