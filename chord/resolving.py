@@ -48,8 +48,9 @@ class Names:
             return host
         if not name.numbers:
             return None
+        number = name.numbers[name.turn % len(name.numbers)]
         name.turn += 1
-        return name.numbers[name.turn % len(name.numbers)]
+        return number
 
     def _name(self, host: str) -> _Name:
         name = self._names.get(host)
@@ -77,10 +78,12 @@ class Names:
 
 
 def _resolve(host: str) -> list[str]:
+    """IPv4 first, which is what processes listen on unless they are told otherwise."""
     try:
-        return list(dict.fromkeys(str(found[4][0]) for found in dns.getaddrinfo(host, None, type=dns.SOCK_STREAM)))
+        found = dns.getaddrinfo(host, None, type=dns.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
+    return sorted({str(address[4][0]) for address in found}, key=lambda number: (":" in number, number))
 
 
 names = Names(_resolve)
