@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from broker.interrupts import INTERRUPTED, unwind_on_signals
 from chord.cli_run import FAILED, run
-from experiments.interrupts import INTERRUPTED, unwind_on_signals
 
 app = typer.Typer(
     add_completion=False,

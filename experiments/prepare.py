@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from broker.java import choose
 from chord.spool import Spool
 from experiments.analysis.queries import count
 from experiments.spark import class_archive
-from experiments.spark.java import choose
 from experiments.spark.java_process import SparkFailed
 from experiments.spark.session import Session
 from experiments.traces import examples

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 
 import zmq
 
+from broker.local_ring import LocalRing
+from broker.processes import end, read_line, start
 from chord import wire
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace, between_right
@@ -19,7 +21,6 @@ from chord.lookup import Walk
 from chord.messages import Hop, Neighbours, NextHop, Pointer, Reply, Request
 from chord.sockets import Socket, make_context, make_socket
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.rings.processes import LocalRing, end, read_line, start
 from experiments.rings.settle import wait_for_full_lists
 
 NODES = 16

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from broker.processes import ProcessFailed, end, read_line, start, write_line
 from experiments.bench.pubsub_roles import RUN_S
-from experiments.rings.processes import ProcessFailed, end, read_line, start, write_line
 
 Process = subprocess.Popen[bytes]
 

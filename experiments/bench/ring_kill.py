@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import time
 
+from broker.local_ring import LocalRing, Node
+from broker.processes import ProcessFailed
 from experiments.bench.measurement import Figure, Progress, figure
 from experiments.rings.load import Answer, LookupLoad, wrong_owners
-from experiments.rings.processes import LocalRing, Node, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
 
 NODES = 16

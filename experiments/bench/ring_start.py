@@ -6,9 +6,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from broker.local_ring import LocalRing
+from broker.processes import ProcessFailed
 from chord.trace import EventTrace
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.rings.processes import LocalRing, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
 from experiments.traces.spools import Damage, read_spool
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.rings.processes import ProcessFailed, end, start, write_line
+from broker.processes import ProcessFailed, end, start, write_line
 
 END_S = 25.0
 

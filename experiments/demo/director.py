@@ -11,6 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from broker.local_ring import LocalRing, Node
+from broker.processes import ProcessFailed
 from chord.client import RingClient
 from chord.settings import Settings
 from experiments.analyse import analyse
@@ -21,7 +23,6 @@ from experiments.demo.picture import Seat
 from experiments.demo.verdict import judge, read_answers
 from experiments.report.files import write_summary, write_verdict
 from experiments.report.terminal import print_summary, progress_bar
-from experiments.rings.processes import LocalRing, Node, ProcessFailed
 from experiments.rings.settle import wait_for_full_lists
 from experiments.traces.run import RunInfo, SubscriberInfo
 from sim.commit import checked_out

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
+from broker.local_ring import LocalRing
+from broker.processes import ProcessFailed
 from chord.client import RingClient
 from chord.errors import RingcastError
 from chord.messages import Neighbours
 from chord.settings import Settings
 from chord.views import is_consistent
-from experiments.rings.processes import LocalRing, ProcessFailed
 
 POLL_S = 0.1
 

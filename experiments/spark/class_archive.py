@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from experiments.spark.java import Java
+from broker.java import Java
 
 
 def path(java: Java) -> Path:

@@ -19,8 +19,8 @@ from py4j.java_gateway import JavaGateway
 from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
+from broker.java import Java
 from chord.errors import RingcastError
-from experiments.spark.java import Java
 
 SPARK_HOME = Path(pyspark.__file__).parent
 POLL_S = 0.05

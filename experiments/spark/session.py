@@ -22,8 +22,8 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from broker.java import choose
 from experiments.spark.class_archive import option_to_use
-from experiments.spark.java import choose
 from experiments.spark.java_process import JavaProcess, SparkFailed
 
 DRIVER_MEMORY = "1g"

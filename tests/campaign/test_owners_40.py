@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.rings.processes import LocalRing
+from broker.local_ring import LocalRing
 from tests.integration.chord.rings import all_agree, member_id, owners_are_right
 from tests.integration.chord.test_chord_owners import NAMES
 

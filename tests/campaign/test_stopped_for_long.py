@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from experiments.rings.processes import LocalRing
+from broker.local_ring import LocalRing
 from tests.integration.chord.rings import agrees, all_agree
 from tests.waiting import eventually
 

@@ -12,8 +12,8 @@ import msgpack
 import pytest
 import zmq
 
+from broker.local_ring import LocalRing
 from chord.client import RingClient
-from experiments.rings.processes import LocalRing
 
 TIMEOUT_MS = 10_000
 

@@ -12,6 +12,7 @@ import msgpack
 import pytest
 import zmq
 
+from broker.local_ring import LocalRing, Node
 from chord import wire
 from chord.client import RingClient
 from chord.limits import MAX_FRAME_BYTES
@@ -34,7 +35,6 @@ from chord.messages import (
     Put,
     Request,
 )
-from experiments.rings.processes import LocalRing, Node
 from tests.integration.chord.rings import all_agree, owners_are_right
 from tests.waiting import eventually
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.rings.processes import LocalRing
+from broker.local_ring import LocalRing
 from tests.integration.chord.rings import all_agree
 
 

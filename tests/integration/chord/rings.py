@@ -12,8 +12,8 @@ from typing import Any
 
 import mmh3
 
+from broker.local_ring import LocalRing, Node
 from chord.client import RingClient
-from experiments.rings.processes import LocalRing, Node
 from tests.waiting import eventually
 
 ALL_IN_ORDER_S = 30.0

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.rings.processes import LocalRing, start
+from broker.local_ring import LocalRing
+from broker.processes import start
 from tests.integration.chord.rings import dht, hash64, member_id, run
 from tests.spools import read_rows
 from tests.waiting import eventually

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from experiments.rings.processes import LocalRing
+from broker.local_ring import LocalRing
 from tests.integration.chord.rings import (
     agrees,
     all_agree,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import zmq
 
+from broker.local_ring import LocalRing
 from chord import wire
 from chord.client import RingClient
 from chord.errors import StaleVersion
 from chord.messages import Get, Request
-from experiments.rings.processes import LocalRing
 from tests.integration.chord.rings import (
     all_agree,
     first_at_or_after,

