@@ -1,7 +1,7 @@
 """What a process outside the ring asks of it: lookups, puts, gets, deletions and walks, as operations.
 
 A failed step is repeated with another contact until `patience_s` is over. Every member that answers becomes a contact,
-so a client outlives the nodes it was pointed at.
+so a client outlives the nodes it was pointed at. With a cache, an owner found lately is asked first, without a walk.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from chord.errors import (
     InvalidName,
     LocalProtocolError,
     LookupFailed,
+    NotMember,
+    NotOwner,
+    PeerUnreachable,
     RemoteProtocolError,
     RingcastError,
     StaleVersion,
@@ -27,6 +30,7 @@ from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES, MAX_VERSION
 from chord.lookup import Walk, find_owner
 from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored, contact
 from chord.names import check_text, normalise
+from chord.owner_cache import OwnerCache, confirm
 from chord.pages import Place, next_place
 from chord.trace import LookupTrace
 from chord.views import ring_walk
@@ -40,12 +44,23 @@ PAGES_AT_MOST = 1_000
 FINAL = (InvalidName, LocalProtocolError, StaleVersion, TooLarge, WrongCluster)
 """Errors that asking again cannot mend."""
 
+OWNER_NO_MORE = (NotOwner, NotMember, PeerUnreachable, WrongCluster)
+"""What is heard, or not, at the address of a member that owned the key when it was cached."""
+
 
 class Ring:
-    """The ring as seen from outside. `via`: addresses (host:port) of some of its processes."""
+    """The ring as seen from outside. `via`: addresses (host:port) of some of its processes.
+
+    `cache`: whether owners found lately are asked without a walk. Without it every lookup is a walk.
+    """
 
     def __init__(
-        self, kernel: Kernel, via: list[str], space: IdentifierSpace | None = None, patience_s: float = 5.0
+        self,
+        kernel: Kernel,
+        via: list[str],
+        space: IdentifierSpace | None = None,
+        patience_s: float = 5.0,
+        cache: bool = False,
     ) -> None:
         if not via:
             raise LocalProtocolError("no ring node is known; name one with --via HOST:PORT or RINGCAST_VIA")
@@ -55,11 +70,12 @@ class Ring:
         self._first = 0
         self.space = space or IdentifierSpace()
         self.patience_s = patience_s
+        self._owners = OwnerCache(self.space) if cache else None
 
     def locate(self, name: str) -> Operation[Walk]:
         """The owner of a name, and how it was found. Raises LookupFailed when the patience is over."""
         name = normalise(name)
-        return (yield from self._patiently(lambda: self._walk(name)))
+        return (yield from self._patiently(lambda: self._located(name)))
 
     def put(
         self,
@@ -111,23 +127,51 @@ class Ring:
 
         return (yield from self._patiently(step))
 
-    def _walk(self, name: str) -> Operation[Walk]:
-        """One attempt at a lookup, and its trace."""
+    def _located(self, name: str) -> Operation[Walk]:
+        """One attempt at a lookup: a cached owner confirms, or a walk is made. One trace either way."""
+        first = Walk(self.space.key(name), started_at=self._kernel.now)
+        owner = self._cached(first.key)
+        if owner is None:
+            return (yield from self._walk(name))
+        if (yield from confirm(self._kernel, owner, first)):
+            self._trace(name, first, "ok", "cached")
+            return first
+        self._forget(owner)
+        return (yield from self._walk(name, first))
+
+    def _walk(self, name: str, before: Walk | None = None) -> Operation[Walk]:
+        """A walk to the owner, and its trace; what a cached owner cost `before` counts as part of it."""
         walk = Walk(self.space.key(name))
         try:
             yield from find_owner(self._kernel, self.space, self._contacts(), walk)
         except RingcastError as error:
-            self._trace(name, walk, type(error).__name__)
+            self._trace(name, _together(before, walk), type(error).__name__)
             raise
-        self._trace(name, walk, "ok")
+        if self._owners is not None:
+            self._owners.learn(walk, self._kernel.now)
+        self._trace(name, _together(before, walk), "ok")
         for pointer in walk.path:
             self._learn(pointer.address)
         return walk
 
     def _at_owner(self, request: Put | Get, expected: type[R]) -> Operation[R]:
-        """Have the owner carry out a request. A repeated put may count two versions up, never lose one."""
+        """Have the owner carry out a request. A repeated put may count two versions up, never lose one.
+
+        A cached owner is asked at once: it refuses what it does not own. That is no lookup, and leaves no trace.
+        """
 
         def step() -> Operation[R]:
+            owner = self._cached(self.space.key(request.name))
+            if owner is not None:
+                try:
+                    return (yield from call(owner, request, expected))
+                except OWNER_NO_MORE:
+                    self._forget(owner)
+                except FINAL:
+                    raise
+                except RingcastError:
+                    self._forget(owner)
+                    raise
             walk = yield from self._walk(request.name)
             assert walk.owner is not None
             return (yield from call(walk.owner, request, expected))
@@ -147,6 +191,18 @@ class Ring:
                     raise
             yield from sleep(RETRY_PAUSE_S * self._kernel.rng.uniform(0.5, 1.5))
 
+    # Cached owners -------------------------------------------------------------------------------------------------
+
+    def _cached(self, key: int) -> Pointer | None:
+        """The owner of a key that was found lately and is not suspected of being dead."""
+        kernel = self._kernel
+        owner = self._owners.find(key, kernel.now) if self._owners is not None else None
+        return None if owner is None or kernel.round_trips.suspected(owner.address, kernel.now) else owner
+
+    def _forget(self, owner: Pointer) -> None:
+        if self._owners is not None:
+            self._owners.forget(owner)
+
     # Contacts ------------------------------------------------------------------------------------------------------
 
     def _contacts(self) -> Iterator[Pointer]:
@@ -161,14 +217,14 @@ class Ring:
         if len(self._learned) > CONTACTS_KEPT:
             self._learned.popitem(last=False)
 
-    def _trace(self, name: str, walk: Walk, outcome: str) -> None:
+    def _trace(self, name: str, walk: Walk, outcome: str, mode: str = "iterative") -> None:
         kernel = self._kernel
         named_at = walk.named_at or kernel.now
         kernel.emit(
             LookupTrace(
                 trace_id=kernel.rng.getrandbits(63),
                 cluster=kernel.cluster,
-                mode="iterative",
+                mode=mode,
                 origin=kernel.address,
                 name=name,
                 key=walk.key,
@@ -183,6 +239,14 @@ class Ring:
                 hop_list=walk.exchanges,
             )
         )
+
+
+def _together(before: Walk | None, walk: Walk) -> Walk:
+    """The walk, begun with the exchange that a cached owner did not confirm."""
+    if before is not None:
+        walk.started_at = before.started_at
+        walk.exchanges[:0] = before.exchanges
+    return walk
 
 
 def _check_entry(entry: str) -> None:

@@ -27,7 +27,8 @@ class RingClient:
         with RingClient(["127.0.0.1:5000"]) as ring:
             print(ring.lookup("flights.JFK").owner)
 
-    `trace`: a directory to leave lookup traces in. `patience_s`: how long a call is repeated before it fails.
+    `trace`: a directory to leave lookup traces in. `patience_s`: how long a call is repeated before it fails. `cache`:
+    whether an owner found in the last ten seconds is asked without a walk.
     """
 
     def __init__(
@@ -37,12 +38,13 @@ class RingClient:
         patience_s: float = 5.0,
         trace: Path | str | None = None,
         label: str = "client",
+        cache: bool = False,
     ) -> None:
         check_cluster(cluster)
         for address in via:
             check_resolvable(address)
         self._kernel = Kernel(cluster, label, random.Random())
-        self._ring = Ring(self._kernel, via, patience_s=patience_s)
+        self._ring = Ring(self._kernel, via, patience_s=patience_s, cache=cache)
         self._tracing = Tracing(trace, label, "its answers do not")
         self._context = make_context()
         self._driver = ZmqDriver(self._context, self._kernel, keep=self._tracing.append if self._tracing.on else None)

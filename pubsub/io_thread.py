@@ -63,7 +63,7 @@ class IoThread:
         self.warn = on_warning or logging.getLogger("ringcast").warning
         self.rng = random.Random()
         self.kernel = Kernel(cluster, name, self.rng, self._serve)
-        self.ring = Ring(self.kernel, via, patience_s=patience_s)
+        self.ring = Ring(self.kernel, via, patience_s=patience_s, cache=True)
         self.tracing = Tracing(trace, name, "samples go on")
         self.context: Context = make_context()
         self.driver: ZmqDriver

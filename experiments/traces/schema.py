@@ -140,7 +140,7 @@ LOOKUP = Table(
     (
         Column("trace_id", TEXT, "", "identifier of this lookup, 16 hexadecimal digits", _hexadecimal),
         Column("cluster", LABEL, "", "the cluster of the ring"),
-        Column("mode", LABEL, "", "iterative or recursive"),
+        Column("mode", LABEL, "", "iterative, recursive, or cached (the owner alone was asked)"),
         Column("origin", LABEL, "", "who asked"),
         Column("name", TEXT, "", "the name looked up; empty when only a key was given"),
         Column("key", TEXT, "", "the key, 16 hexadecimal digits", _hexadecimal),
