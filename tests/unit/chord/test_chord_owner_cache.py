@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chord.asking import Ring
+from chord.asking import RETRY_PAUSE_S, Ring
 from chord.errors import CopiesMissing, StaleVersion, WrongCluster
 from chord.kernel import Emit, Kernel
 from chord.lookup import Walk
@@ -197,8 +197,10 @@ def test_a_record_of_a_relieved_owner_is_read_and_written_at_the_new_one(world):
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
     assert world.run(lambda: joiner.members[0].complete, 5.0)
 
+    began = world.now
     asked = client.asked(client.ring.put("k450", "e", b"2", 60.0))
 
+    assert world.now - began < RETRY_PAUSE_S / 2
     assert asked[0] == ("n500:1", Put)
     assert asked[-1] == ("n470:1", Put)
     assert [entry.value for entry in client.ask(client.ring.get("k450"))] == [b"2"]
