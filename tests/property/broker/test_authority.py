@@ -1,4 +1,4 @@
-"""Whatever a zone looks like: one broker campaigns at the most, epochs rise by one, nobody slips in among those in sync."""
+"""Whatever a zone looks like: one broker campaigns at the most, epochs rise by one, in sync is who was in sync."""
 
 from __future__ import annotations
 
