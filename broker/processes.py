@@ -25,13 +25,21 @@ class ProcessFailed(RingcastError):
 def start(
     arguments: list[str], stdout: int | None = None, stderr: int | None = None, stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
-    """Start `python -m ...` with this interpreter, with pipes that are not buffered.
+    """Start `python -m ...` with this interpreter, as `start_program` does."""
+    return start_program([sys.executable, "-m", *arguments], stdout, stderr, stdin)
 
-    It ends with this process, however that ends, and Ctrl-C in a terminal is left to this process.
+
+def start_program(
+    command: list[str], stdout: int | None = None, stderr: int | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start a program, with pipes that are not buffered.
+
+    It ends with the thread that started it, so with this process, however that ends, and Ctrl-C in a terminal is left
+    to this process.
     """
     with undisturbed():  # logging and others take locks around a fork, and would keep them
         return subprocess.Popen(
-            [sys.executable, "-m", *arguments],
+            command,
             bufsize=0,
             stdin=stdin,
             stdout=stdout,
