@@ -41,10 +41,10 @@ class Batch:
         "count",
         "first",
         "frame",
-        "log_epoch",
         "offset",
         "origin",
         "time_us",
+        "zone_epoch",
     )
 
     def __init__(self, frame: bytes) -> None:
@@ -53,7 +53,7 @@ class Batch:
             head = HEAD.unpack_from(frame)
         except struct.error:
             raise RemoteProtocolError(f"a batch has at least {HEAD.size} bytes, not {len(frame)}") from None
-        magic, version, columns, priority, offset, generation, zone_epoch, _, *by_producer = head
+        magic, version, columns, priority, offset, _, zone_epoch, _, *by_producer = head
         key, producer, epoch, partition, first, time_us, count, body_bytes, topic_bytes = by_producer
         if magic != MAGIC or version != VERSION or columns & ~(HAS_KEYS | HAS_EXPIRIES):
             raise RemoteProtocolError(f"no batch of version {VERSION}: it begins with {frame[:3].hex()}")
@@ -77,7 +77,7 @@ class Batch:
         self.origin = Origin(topic, key, producer, epoch, partition, priority)
         self.columns: int = columns
         self.offset: int = offset
-        self.log_epoch: tuple[int, int] = (generation, zone_epoch)
+        self.zone_epoch: int = zone_epoch
         self.first: int = first
         self.time_us: int = time_us
         self.count: int = count

@@ -16,6 +16,11 @@ Durability = Annotated[
     typer.Option(help="volatile, transient or persistent; by default what --history needs.", metavar="KIND"),
 ]
 
+Brokered = Annotated[
+    bool, typer.Option("--brokered", help="Through the brokers of a zone, by default the one with the fewest clients.")
+]
+Zone = Annotated[str | None, typer.Option(help="Through the brokers of this zone.", metavar="ZONE")]
+
 
 def end_on_sigterm() -> None:
     """Have SIGTERM unwind the stack, so that the entries come off the ring."""

@@ -15,7 +15,7 @@ import typer
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError, TooLarge
 from chord.sockets import raise_descriptor_limit
-from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
+from pubsub.cli_options import Brokered, Durability, Reliability, Zone, end_on_sigterm, tell, warn
 from pubsub.mismatch import Mismatch
 from pubsub.publisher import Publisher
 
@@ -47,6 +47,8 @@ def pub(
     history: Annotated[int, typer.Option(help="Past samples to offer to late joiners.", min=0)] = 0,
     reliability: Reliability = "at_least_once",
     durability: Durability = None,
+    brokered: Brokered = False,
+    zone: Zone = None,
     wait_subscribers: Annotated[int, typer.Option(help="Wait for so many subscribers first.", min=0)] = 0,
     timeout: Annotated[
         float, typer.Option(help="Seconds to wait for subscribers, and for delivery at the end.", min=0.0)
@@ -88,6 +90,8 @@ def pub(
                 trace=trace,
                 on_mismatch=_warn,
                 on_warning=warn,
+                brokered=brokered,
+                zone=zone,
             )
         )
         publisher.advertise(topic)

@@ -20,7 +20,7 @@ from chord.cli_options import Advertise, AsJson, Cluster, Host, Patience, Port, 
 from chord.client import RingClient
 from chord.errors import LocalProtocolError
 from chord.sockets import raise_descriptor_limit
-from pubsub.cli_options import Durability, Reliability, end_on_sigterm, tell, warn
+from pubsub.cli_options import Brokered, Durability, Reliability, Zone, end_on_sigterm, tell, warn
 from pubsub.directory import list_topics
 from pubsub.errors import NothingReceived
 from pubsub.mismatch import Mismatch
@@ -37,6 +37,8 @@ def sub(
     history: Annotated[int, typer.Option(help="Past samples to get from each publisher.", min=0)] = 0,
     reliability: Reliability = "at_least_once",
     durability: Durability = None,
+    brokered: Brokered = False,
+    zone: Zone = None,
     wait: Annotated[
         float | None, typer.Option(help="Give up (exit code 1) after so many seconds without a sample.", min=0.0)
     ] = None,
@@ -81,6 +83,8 @@ def sub(
                 trace=trace,
                 on_mismatch=_warn,
                 on_warning=warn,
+                brokered=brokered,
+                zone=zone,
             )
         )
         tell(f"subscribed to {', '.join(topics)}")

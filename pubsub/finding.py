@@ -17,13 +17,20 @@ from chord.sockets import endpoint, make_socket
 from pubsub import messages
 from pubsub.connection import Connection
 from pubsub.io_thread import IoThread
-from pubsub.messages import Unsubscribe
+from pubsub.messages import PublisherRecord, SubscriberRecord, Unsubscribe
 from pubsub.profile import Profile
-from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep_subscriber, withdraw
+from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep, keep_subscriber, withdraw
 from pubsub.subscription import SILENT_FOR_S, Subscription
+from pubsub.zone_view import ZoneView
+from pubsub.zones import ZonePrimary, clients_of, producer_of
 
 UNLISTED_FOR_S = 3.0
-"""A publisher that the ring does not name any more is kept for as long as it was heard within this time."""
+UNLISTED_IN_ZONE_FOR_S = 30.0
+"""A publisher that the ring does not name any more is kept for as long as it was heard within this time; longer when
+brokers have its samples, for they may be electing a primary."""
+
+ZONE_SILENT_FOR_S = 1.2
+"""A zone of which nothing was heard for this long may have another primary."""
 
 LEFT_OFF_KEPT = 4_096
 
@@ -41,7 +48,8 @@ class _LeftOff(NamedTuple):
 class Finding:
     """The subscriptions of one subscriber: one to each publisher that the ring names for one of its topics.
 
-    `readable` is called for a connection that has something to read. Everything here runs in the I/O thread.
+    Each is read at its own address, or, for a subscriber of a zone, at that of the zone's primary. `readable` is called
+    for a connection that has something to read. Everything here runs in the I/O thread.
     """
 
     def __init__(
@@ -53,15 +61,18 @@ class Finding:
         lease_s: float,
         readable: Callable[[Connection], None],
     ) -> None:
-        value = messages.encode(messages.SubscriberRecord(requested))
-        self.registrations = {
-            topic: Registration(topic, SUBSCRIBER + name, value, io.kernel.address, lease_s, warn=io.warn)
-            for topic in topics
-        }
+        self.registrations: dict[str, Registration] = {}
+        self.view: ZoneView | None = None
+        """The zone that is read from, if one is."""
         self.subscriptions: dict[tuple[str, int], tuple[Subscription, Connection]] = {}
         self._io = io
         self._name = name
         self._requested = requested
+        self._topics = topics
+        self._lease_s = lease_s
+        self._in_zone: Registration | None = None
+        self._read_once: set[str] = set()
+        self._listed: dict[tuple[str, int], PublisherRecord] = {}
         self._readable = readable
         self._connections: dict[str, Connection] = {}
         self._unlisted: set[tuple[str, int]] = set()
@@ -71,8 +82,23 @@ class Finding:
         self._left = False
         self._was_short = False
 
+    def prepare(self, zone: str) -> None:
+        """Make the registrations; `zone` is empty for direct dissemination. Called by the application, once."""
+        value = messages.encode(SubscriberRecord(self._requested, zone))
+
+        def registration(record: str, notify: str) -> Registration:
+            return Registration(record, SUBSCRIBER + self._name, value, notify, self._lease_s, warn=self._io.warn)
+
+        if zone:
+            self.view = ZoneView(zone, self._io.ring, self._io.driver.start, self._on_primary)
+            self._in_zone = registration(clients_of(zone), "")
+        self.registrations = {topic: registration(topic, self._io.kernel.address) for topic in self._topics}
+
     def start(self) -> None:
         """Register for every topic."""
+        if self.view is not None and self._in_zone is not None:
+            self._io.driver.start(self.view.watch())
+            self._io.driver.start(keep(self._io.ring, self._in_zone))
         for topic, registration in self.registrations.items():
             self._io.driver.start(keep_subscriber(self._io.ring, registration, self._finder(topic)))
 
@@ -83,48 +109,61 @@ class Finding:
         """The ring says that an entry of a record changed."""
         if entry.name not in self.registrations or not entry.entry.startswith(PUBLISHER):
             return
-        publisher = _publisher(entry)
-        if publisher is None:
+        key = _publisher(entry)
+        if key is None:
             return
         if entry.deleted:
-            if (entry.name, publisher) in self.subscriptions:
-                self._unlisted.add((entry.name, publisher))
+            self._listed.pop(key, None)
+            if key in self.subscriptions:
+                self._unlisted.add(key)
         else:
-            self._found(entry, publisher)
+            self._found(entry, key)
 
     def _on_record(self, topic: str, entries: list[Entry]) -> None:
-        listed = set()
-        for entry in entries:
-            publisher = _publisher(entry)
-            if publisher is not None:
-                listed.add(publisher)
-                self._found(entry, publisher)
-        self._unlisted.update(key for key in self.subscriptions if key[0] == topic and key[1] not in listed)
+        found = {key: entry for entry in entries if (key := _publisher(entry)) is not None}
+        for key in [key for key in self._listed if key[0] == topic and key not in found]:
+            del self._listed[key]
+        for key, entry in found.items():
+            self._found(entry, key)
+        self._read_once.add(topic)
+        self._unlisted.update(key for key in self.subscriptions if key[0] == topic and key not in found)
         self._io.gate.open()
 
-    def _found(self, entry: Entry, publisher: int) -> None:
+    def _found(self, entry: Entry, key: tuple[str, int]) -> None:
         if self._left:
             return  # the ring still tells of changes, until it has taken the entries off
         record = messages.publisher_record(entry.value)
-        key = (entry.name, publisher)
-        if record is None or record.mode != "direct":
+        if record is None:
             return
         self._unlisted.discard(key)
+        if self.view is not None:
+            self._listed[key] = record
+        self._read(key, record)
+
+    def _read(self, key: tuple[str, int], record: PublisherRecord) -> None:
+        """Read a publisher where it is to be read."""
         now = time.monotonic()
         held = self.subscriptions.get(key)
-        if held is not None and (held[1].address == record.address or held[0].silent_s(now) <= SILENT_FOR_S):
+        address = record.address
+        if self.view is not None:
+            if self.view.primary is None:
+                return  # once there is one
+            address = self.view.primary.address
+            if held is not None and held[1].address == address:
+                return
+        elif held is not None and (held[1].address == address or held[0].silent_s(now) <= SILENT_FOR_S):
             return
         try:
-            connection = self._connections.get(record.address) or self._connect(record.address)
+            connection = self._connections.get(address) or self._connect(address)
         except LocalProtocolError:
             return  # no address: its publisher is as good as absent
         except zmq.ZMQError as error:
-            self._not_connected(key, record.address, error)
+            self._not_connected(key, address, error)
             return
         if held is None:
-            subscription = self._begin(key, now)
+            subscription = self._begin(key, record, now)
         else:
-            # The ring names another address than the one that does not answer.
+            # The ring names another address than the one that does not answer, or another primary.
             subscription, silent = held
             _let_go(key, subscription, silent)
         self.subscriptions[key] = (subscription, connection)
@@ -132,6 +171,19 @@ class Finding:
         connection.by_stream[subscription.stream] = subscription
         connection.by_topic[key] = subscription
         connection.say(subscription.subscribe(now))
+
+    def _on_primary(self, _primary: ZonePrimary) -> None:
+        """The zone has another primary, which goes on where this subscriber is."""
+        for key, (subscription, _) in list(self.subscriptions.items()):
+            if subscription.source is not None:
+                self._read(key, subscription.source)
+        for key, record in list(self._listed.items()):
+            self._read(key, record)
+
+    def on_not_primary(self) -> None:
+        """The broker that is read from is not the primary: the ring names it, or soon will."""
+        if self.view is not None:
+            self.view.hurry()
 
     def _not_connected(self, key: tuple[str, int], address: str, error: zmq.ZMQError) -> None:
         """Say so once: it may be that nothing can be connected to any more, for want of descriptors."""
@@ -143,12 +195,16 @@ class Finding:
                 "trying again, and saying this of no other"
             )
 
-    def _begin(self, key: tuple[str, int], now: float) -> Subscription:
+    def _begin(self, key: tuple[str, int], record: PublisherRecord, now: float) -> Subscription:
         """The subscription to a publisher that is new, or that was let go before."""
         topic, publisher = key
         left_off = self._left_off.pop(key, None)
         stream = self._next_stream if left_off is None else left_off.stream
         subscription = Subscription(stream, topic, publisher, self._name, self._requested, now)
+        if self.view is not None:
+            subscription.fence = self.view.fence
+            subscription.source = record
+            subscription.earlier = topic in self._read_once
         if left_off is None:
             self._next_stream += 1
         else:
@@ -191,8 +247,10 @@ class Finding:
         """Ask publishers again that fell silent, and let go of those that are gone."""
         if self._left:
             return
+        if self.view is not None:
+            self._tick_zone(self.view, now)
         for key, (subscription, connection) in list(self.subscriptions.items()):
-            if key in self._unlisted and (subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S):
+            if key in self._unlisted and self._is_over(subscription, now):
                 self._drop(key, subscription, connection)
                 continue
             again = subscription.tick(now)
@@ -201,6 +259,24 @@ class Finding:
         for address, connection in list(self._connections.items()):
             if not connection.by_stream:
                 self._close(address, connection)
+
+    def _tick_zone(self, view: ZoneView, now: float) -> None:
+        """Look for another primary when the one that is read from is not heard."""
+        silent_s = min((self._silent_s(each, now) for each, _ in self.subscriptions.values()), default=0.0)
+        if silent_s > ZONE_SILENT_FOR_S:
+            view.hurry()
+        else:
+            view.calm()
+
+    def _is_over(self, subscription: Subscription, now: float) -> bool:
+        """Whether there is nothing more to come from a publisher that the ring does not name."""
+        if self.view is None:
+            return subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S
+        return subscription.refused or subscription.gone or self._silent_s(subscription, now) > UNLISTED_IN_ZONE_FOR_S
+
+    def _silent_s(self, subscription: Subscription, now: float) -> float:
+        heard = subscription.began_at if subscription.heard_at is None else subscription.heard_at
+        return now - heard
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
         if subscription.refused:
@@ -222,8 +298,11 @@ class Finding:
         """Say good-bye to the publishers, follow none any more, and take the entries off the ring. May be repeated."""
         if not self._left:
             self._left = True
+            if self.view is not None:
+                self.view.closed = True
             self._leave_all(time.monotonic())
-        return [withdraw(self._io.ring, registration) for registration in self.registrations.values()]
+        kept = [*self.registrations.values(), *([self._in_zone] if self._in_zone else [])]
+        return [withdraw(self._io.ring, registration) for registration in kept]
 
     def _leave_all(self, now: float) -> None:
         """The connections stay, for the good-bye to leave over them, but for those where nobody is: it would wait."""
@@ -259,12 +338,8 @@ def _take_off(key: tuple[str, int], subscription: Subscription, connection: Conn
     connection.by_topic.pop(key, None)
 
 
-def _publisher(entry: Entry) -> int | None:
-    """The publisher that an entry is of, or None if it is of none."""
+def _publisher(entry: Entry) -> tuple[str, int] | None:
+    """The topic and the publisher that an entry is of, or None if it is of none."""
     digits = entry.entry.removeprefix(PUBLISHER)
-    if digits == entry.entry or len(digits) != 16 or not digits.isascii() or not digits.isalnum():
-        return None
-    try:
-        return int(digits, 16)
-    except ValueError:
-        return None
+    producer = None if digits == entry.entry else producer_of(digits)
+    return None if producer is None else (entry.name, producer)

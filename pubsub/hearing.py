@@ -1,39 +1,101 @@
-"""What the readers of a publisher say: taking them in, and hearing how far they are."""
+"""What readers say to a writer, at a publisher or a broker: taking them in, and hearing how far they are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
 import zmq
 
 from chord.errors import RemoteProtocolError
 from chord.sockets import Socket
 from chord.zmq_driver import NOBLOCK, POLLIN, RCVMORE
 from pubsub import messages
-from pubsub.io_thread import IoThread
 from pubsub.limits import MAX_READERS
-from pubsub.messages import Ack, FromPublisher, Gone, Incompatible, NoRoom, Subscribe, Subscribed, Unreadable
-from pubsub.mismatch import Mismatch, Mismatches
-from pubsub.outbox import Outbox
+from pubsub.messages import (
+    Ack,
+    Fenced,
+    Gone,
+    Incompatible,
+    Mismatched,
+    NoRoom,
+    NotPrimary,
+    Subscribe,
+    Subscribed,
+    Unreadable,
+    Unsubscribe,
+)
+from pubsub.mismatch import Mismatch
 from pubsub.profile import explain, incompatible
 from pubsub.reader import Reader
+from pubsub.writer import Writer
 
 MESSAGES_AT_ONCE = 256
 
 EVENTS = int(zmq.EVENTS)
+READERS = (Ack, Unsubscribe, Mismatched)
 
 
-class Hearing:
-    """Reads the ROUTER of a publisher. `touched` are the topics in which something was said, to be served next."""
+class Served(Protocol):
+    """One topic of one producer, with the writer that serves its readers."""
 
-    def __init__(self, io: IoThread, router: Socket, producer: int, outboxes: dict[str, Outbox]) -> None:
-        self.touched: dict[str, Outbox] = {}
-        self.mismatches = Mismatches()
-        self._name = io.name
-        self._warn = io.warn
+    @property
+    def topic(self) -> str:
+        """The topic."""
+
+    @property
+    def writer(self) -> Writer:
+        """What its readers are served by."""
+
+
+S = TypeVar("S", bound=Served)
+NotServed = Gone | Fenced | NotPrimary
+Admit = Callable[[bytes, Subscribe], "S | NotServed | None"]
+Other = Callable[[bytes, Any, float], None]
+
+
+def _nothing_else(_route: bytes, _message: Any, _now: float) -> None:
+    raise AssertionError("a message was decoded that nobody takes")
+
+
+class Hearing(Generic[S]):
+    """Reads the ROUTER of a writer. `touched` are the topics in which something was said, to be served next.
+
+    `admit` says what a reader that wants to be served is served by, or is told instead; None: nothing for now.
+    `mismatched` hears of readers that request more than is offered. `decode` reads messages, and `other` is handed
+    those that are not a reader's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        warn: Callable[[str], None],
+        router: Socket,
+        admit: Admit[S],
+        mismatched: Callable[[S, Mismatch], None],
+        decode: Callable[[bytes], Any] = messages.from_subscriber,
+        other: Other = _nothing_else,
+    ) -> None:
+        self.touched: dict[int, S] = {}
+        self._name = name
+        self._warn = warn
         self._router = router
-        self._producer = producer
-        self._outboxes = outboxes
-        self._by_route: dict[tuple[bytes, int], tuple[Outbox, Reader]] = {}
+        self._admit = admit
+        self._mismatched = mismatched
+        self._decode = decode
+        self._other = other
+        self._by_route: dict[tuple[bytes, int], tuple[S, Reader]] = {}
         self._was_full = False
+
+    def touch(self, served: S) -> None:
+        """Have a topic served next."""
+        self.touched[id(served)] = served
+
+    def forget_all(self) -> None:
+        """Serve nobody any more."""
+        self._by_route.clear()
+        self.touched.clear()
 
     def hear(self, now: float) -> bool:
         """Read what readers say; returns whether there is more of it."""
@@ -61,37 +123,52 @@ class Hearing:
 
     def _on_frame(self, route: bytes, frame: bytes, now: float) -> None:
         try:
-            message = messages.from_subscriber(frame)
+            message = self._decode(frame)
         except RemoteProtocolError as error:
             self.say(route, Unreadable(str(error)))
             return
-        if type(message) is Subscribe:
-            self._subscribe(route, message, now)
+        kind = type(message)
+        if kind is Subscribe:
+            self.subscribe(route, message, now)
+            return
+        if kind not in READERS:
+            self._other(route, message, now)
             return
         known = self._by_route.get((route, message.stream))
         if known is None:
             self.say(route, Gone(message.stream))
             return
-        outbox, reader = known
-        if type(message) is Ack:
-            outbox.writer.acknowledge(reader, message, now)
+        served, reader = known
+        if kind is Ack and message.reader_epoch < reader.epoch:
+            self.say(route, Fenced(message.stream, reader.epoch))
+        elif kind is Ack:
+            served.writer.acknowledge(reader, message, now)
+        elif kind is Mismatched:
+            self._mismatched(served, Mismatch(served.topic, message.reader, message.policies, message.text))
         else:
-            self._forget(outbox, reader)
-        self.touched[outbox.topic] = outbox
+            self._forget(served, reader)
+        self.touch(served)
 
-    def _subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
-        outbox = self._outboxes.get(message.topic)
-        if outbox is None or message.publisher != self._producer:
-            self.say(route, Gone(message.stream))
+    def subscribe(self, route: bytes, message: Subscribe, now: float) -> None:
+        """Take a reader in, or tell it why not."""
+        served = self._admit(route, message)
+        if served is None:
             return
-        writer = outbox.writer
+        if isinstance(served, NotServed):
+            self.say(route, served)
+            return
+        writer = served.writer
         policies = incompatible(writer.offered, message.requested)
         if policies:
             text = explain(writer.offered, message.requested, policies)
             self.say(route, Incompatible(message.stream, policies, text))
             writer.refuse(message.reader)
-            self.touched[outbox.topic] = outbox
-            self.mismatches.add(Mismatch(message.topic, message.reader, policies, text))
+            self.touch(served)
+            self._mismatched(served, Mismatch(message.topic, message.reader, policies, text))
+            return
+        known_epoch = writer.epoch_of(message)
+        if message.reader_epoch < known_epoch:
+            self.say(route, Fenced(message.stream, known_epoch))
             return
         old = writer.readers.get(message.reader)
         if old is not None:
@@ -100,11 +177,13 @@ class Hearing:
             self._refuse(route, message)
             return
         reader, after = writer.subscribe(route, message, now)
-        self._by_route[route, reader.stream] = (outbox, reader)
+        self._by_route[route, reader.stream] = (served, reader)
+        newest, epoch = writer.log.next_sequence - 1, writer.zone_epoch
         if message.after is None and reader.began < after:
-            self.say(route, Subscribed(reader.stream, reader.began))  # that it begins later is what it has lost
-        self.say(route, Subscribed(reader.stream, after))
-        self.touched[outbox.topic] = outbox
+            # that it begins later is what it has lost
+            self.say(route, Subscribed(reader.stream, reader.began, newest, epoch))
+        self.say(route, Subscribed(reader.stream, after, newest, epoch))
+        self.touch(served)
 
     def _refuse(self, route: bytes, message: Subscribe) -> None:
         """There are too many readers. Whoever is refused is told, and goes on asking; our own side is told once."""
@@ -116,20 +195,27 @@ class Hearing:
                 f"leaves: {self._name} has {MAX_READERS} readers, and serves no more"
             )
 
-    def _forget(self, outbox: Outbox, reader: Reader) -> None:
+    def _forget(self, served: S, reader: Reader) -> None:
         self._by_route.pop((reader.route, reader.stream), None)
-        if outbox.writer.readers.get(reader.name) is reader:
-            outbox.writer.remove(reader.name)
+        if served.writer.readers.get(reader.name) is reader:
+            served.writer.remove(reader.name)
 
-    def forget_silent(self, outbox: Outbox, now: float) -> None:
+    def forget(self, served: S) -> None:
+        """Serve a topic no more, and tell its readers."""
+        for reader in served.writer.readers.values():
+            self._by_route.pop((reader.route, reader.stream), None)
+            self.say(reader.route, Gone(reader.stream))
+        self.touched.pop(id(served), None)
+
+    def forget_silent(self, served: S, now: float) -> None:
         """Give up the readers of a topic that fell silent, and say who of them lacks samples."""
-        silent, lacking = outbox.writer.forget_silent(now)
+        silent, lacking = served.writer.forget_silent(now)
         for reader in silent:
             self._by_route.pop((reader.route, reader.stream), None)
         for note in lacking:
-            self._warn(f"topic {outbox.topic!r}: {note.text}")
+            self._warn(f"topic {served.topic!r}: {note.text}")
 
-    def say(self, route: bytes, message: FromPublisher) -> bool:
+    def say(self, route: bytes, message: msgspec.Struct) -> bool:
         """Tell a reader something; returns whether it can be reached."""
         try:
             self._router.send_multipart((route, messages.encode(message)), NOBLOCK)

@@ -43,6 +43,8 @@ HAS_KEYS = 1
 HAS_EXPIRIES = 2
 
 HEAD = struct.Struct("<BBBBQIIQQQIIQQIIB")
+ZONE_EPOCH = struct.Struct("<I")
+ZONE_EPOCH_AT = 16
 CHECKSUM_AT = 20
 CHECKED_FROM = 28
 LOW_HALF = 2**32 - 1
@@ -66,3 +68,8 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 def checksum(frame: bytes | bytearray) -> bytes:
     """The low 64 bits of the digest, which come first: it is little-endian, as all of a batch."""
     return digest(memoryview(frame)[CHECKED_FROM:], 0)[:8]
+
+
+def stamp(frame: bytearray, zone_epoch: int) -> None:
+    """Write the epoch of a zone into a batch."""
+    ZONE_EPOCH.pack_into(frame, ZONE_EPOCH_AT, zone_epoch)

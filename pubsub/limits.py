@@ -42,5 +42,8 @@ MAX_READERS = 10_000
 MAX_HISTORY = 1_000_000
 """Samples of one topic that a publisher may offer to late joiners."""
 
+MAX_ZONE_NAME = 48
+"""Characters of a zone's name: `zone/<name>` is the name of a reader (pubsub/messages.py); it is in paths of znodes."""
+
 MAX_ERROR_TEXT = 500
 """Characters of an error that travels."""

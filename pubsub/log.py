@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from operator import attrgetter
 
 import msgspec
@@ -27,11 +28,11 @@ _last = attrgetter("last")
 
 
 class Log:
-    """Batches numbered from 0 on; those below `base` have been dropped."""
+    """Batches numbered from 0 on; those below `base` have been dropped. It begins with the sample after `after`."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: int = 0) -> None:
         self.base = 0
-        self.next_sequence = 1
+        self.next_sequence = after + 1
         self.weight = 0
         self._batches: list[Logged] = []
 
@@ -50,9 +51,9 @@ class Log:
         """The weight of everything dropped."""
         return self._batches[0].start_weight if self._batches else self.weight
 
-    def append(self, frame: bytes | bytearray, count: int, weight: int) -> Logged:
-        """Add a batch of the next `count` samples."""
-        first = self.next_sequence
+    def append(self, frame: bytes | bytearray, count: int, weight: int, first: int | None = None) -> Logged:
+        """Add a batch of the next `count` samples; of those from `first` on, when some before it never came."""
+        first = self.next_sequence if first is None else first
         logged = Logged(first, first + count - 1, frame, self.weight, self.weight + weight)
         self._batches.append(logged)
         self.next_sequence = first + count
@@ -74,6 +75,14 @@ class Log:
     def number_of(self, sequence: int) -> int:
         """The number of the batch that holds a sample; of the first batch for a dropped one, `end` for one to come."""
         return self.base + bisect_left(self._batches, sequence, key=_last)
+
+    def after(self, sequence: int) -> int:
+        """What the next sample there is comes right after, for a reader that has those up to `sequence`."""
+        number = self.number_of(sequence + 1)
+        return max(sequence, self._batches[number - self.base].first - 1) if number < self.end else sequence
+
+    def __iter__(self) -> Iterator[Logged]:
+        return iter(self._batches)
 
     def trim(self, keep_from: int) -> None:
         """Drop every batch of which no sample has sequence `keep_from` or more."""

@@ -15,18 +15,30 @@ from msgspec import Meta
 from chord.errors import RemoteProtocolError
 from chord.messages import Address, Count, Identifier, Name
 from chord.wire import BAD_INPUT
-from pubsub.limits import MAX_ERROR_TEXT
+from pubsub.limits import MAX_ERROR_TEXT, MAX_ZONE_NAME
 from pubsub.profile import Profile
 
 Text = Annotated[str, Meta(max_length=MAX_ERROR_TEXT)]
 Policies = Annotated[tuple[Annotated[str, Meta(max_length=32)], ...], Meta(max_length=16)]
 ReaderId = Annotated[str, Meta(min_length=1, max_length=64)]
+ZoneName = Annotated[str, Meta(max_length=MAX_ZONE_NAME)]
+
+
+class PublisherRecord(msgspec.Struct, array_like=True, frozen=True):
+    """The value of a publisher's entry `pub/<id>` in the record of a topic. `zone` is whose brokers read it first."""
+
+    address: Address
+    offered: Profile
+    zone: ZoneName = ""
 
 
 class Subscribe(msgspec.Struct, tag="subscribe", array_like=True, frozen=True):
     """Wanted: the samples of `topic` from sequence `after` + 1 on, or, with None, what the profile says.
 
-    Sent again it replaces itself: that is how a reader asks for what it missed.
+    Sent again it replaces itself: that is how a reader asks for what it missed. To a broker, `source` says where the
+    publisher is; `earlier` whether the reader was there before it, and so gets its first sample (None: the writer
+    knows); `zone_epoch` the highest epoch of the broker's zone that the reader has heard of. `reader_epoch` is that of
+    the reader's own zone, when the reader is one.
     """
 
     stream: Count
@@ -35,14 +47,24 @@ class Subscribe(msgspec.Struct, tag="subscribe", array_like=True, frozen=True):
     reader: ReaderId
     requested: Profile
     after: Count | None = None
+    earlier: bool | None = None
+    source: PublisherRecord | None = None
+    zone_epoch: Count = 0
+    reader_epoch: Count = 0
 
 
 class Ack(msgspec.Struct, tag="ack", array_like=True, frozen=True):
-    """The reader has received every sample up to `received`, and its application has taken those up to `taken`."""
+    """The reader has received every sample up to `received`, and its application has taken those up to `taken`.
+
+    A zone says up to which sample every broker in sync has them too, `safe`: only those may be forgotten. None: all
+    that it has received. `reader_epoch` is the zone's.
+    """
 
     stream: Count
     received: Count
     taken: Count
+    safe: Count | None = None
+    reader_epoch: Count = 0
 
 
 class Unsubscribe(msgspec.Struct, tag="unsubscribe", array_like=True, frozen=True):
@@ -51,11 +73,25 @@ class Unsubscribe(msgspec.Struct, tag="unsubscribe", array_like=True, frozen=Tru
     stream: Count
 
 
+class Mismatched(msgspec.Struct, tag="mismatched", array_like=True, frozen=True):
+    """A zone tells a publisher whom it refused, for less is offered than requested."""
+
+    stream: Count
+    reader: ReaderId
+    policies: Policies
+    text: Text
+
+
 class Subscribed(msgspec.Struct, tag="subscribed", array_like=True, frozen=True):
-    """The next sample on this stream will be that after `after`. Answers every Subscribe that matches."""
+    """The next sample on this stream will be that after `after`. Answers every Subscribe that matches.
+
+    `newest` is the newest there is. A broker adds the epoch of its zone.
+    """
 
     stream: Count
     after: Count
+    newest: Count = 0
+    zone_epoch: Count = 0
 
 
 class Incompatible(msgspec.Struct, tag="incompatible", array_like=True, frozen=True):
@@ -67,10 +103,15 @@ class Incompatible(msgspec.Struct, tag="incompatible", array_like=True, frozen=T
 
 
 class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
-    """The publisher is alive, and `last` is the newest sample of the topic that is in a batch."""
+    """The publisher is alive, and `last` is the newest sample of the topic that is in a batch.
+
+    A broker adds the oldest that it keeps, and the epoch of its zone.
+    """
 
     stream: Count
     last: Count
+    oldest: Count = 0
+    zone_epoch: Count = 0
 
 
 class Gone(msgspec.Struct, tag="gone", array_like=True, frozen=True):
@@ -86,28 +127,35 @@ class NoRoom(msgspec.Struct, tag="no_room", array_like=True, frozen=True):
     text: Text
 
 
+class NotPrimary(msgspec.Struct, tag="not_primary", array_like=True, frozen=True):
+    """This broker does not speak for its zone (any more): the ring names who does. It has heard of `zone_epoch`."""
+
+    stream: Count
+    zone_epoch: Count
+
+
+class Fenced(msgspec.Struct, tag="fenced", array_like=True, frozen=True):
+    """Whoever asked in the name of a zone was deposed: `reader_epoch` is known of it."""
+
+    stream: Count
+    reader_epoch: Count
+
+
 class Unreadable(msgspec.Struct, tag="unreadable", array_like=True, frozen=True):
     """What the subscriber sent could not be read."""
 
     text: Text
 
 
-FromSubscriber = Subscribe | Ack | Unsubscribe
-FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | NoRoom | Unreadable
-
-
-class PublisherRecord(msgspec.Struct, array_like=True, frozen=True):
-    """The value of a publisher's entry `pub/<id>` in the record of a topic."""
-
-    address: Address
-    offered: Profile
-    mode: Annotated[str, Meta(max_length=32)] = "direct"
+FromSubscriber = Subscribe | Ack | Unsubscribe | Mismatched
+FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | NoRoom | NotPrimary | Fenced | Unreadable
 
 
 class SubscriberRecord(msgspec.Struct, array_like=True, frozen=True):
-    """The value of a subscriber's entry `sub/<id>` in the record of a topic."""
+    """The value of a subscriber's entry `sub/<id>` in the record of a topic. `zone` is whose brokers it reads from."""
 
     requested: Profile
+    zone: ZoneName = ""
 
 
 encode = msgspec.msgpack.Encoder().encode

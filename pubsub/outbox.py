@@ -19,6 +19,7 @@ class Outbox:
     __slots__ = (
         "delivered",
         "dirty",
+        "in_zone",
         "limit",
         "origin",
         "payloads",
@@ -35,12 +36,15 @@ class Outbox:
         "writer",
     )
 
-    def __init__(self, origin: Origin, writer: Writer, registration: Registration) -> None:
+    def __init__(
+        self, origin: Origin, writer: Writer, registration: Registration, in_zone: Registration | None = None
+    ) -> None:
         self.topic = origin.topic
         self.origin = origin
         self.single = SingleEncoder(origin)
         self.writer = writer
         self.registration = registration
+        self.in_zone = in_zone
         # Written by the application.
         self.payloads: list[bytes] = []
         self.times: list[int] = []

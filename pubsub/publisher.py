@@ -12,6 +12,7 @@ from chord.errors import LocalProtocolError, TooLarge
 from chord.identifiers import hexadecimal
 from chord.names import normalise
 from pubsub import messages
+from pubsub.choosing import check_choice, choose_zone
 from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
 from pubsub.io_thread import IoThread
 from pubsub.layout import Origin
@@ -23,6 +24,7 @@ from pubsub.profile import profile
 from pubsub.publishing import Publishing
 from pubsub.registration import LEASE_S, PUBLISHER, Registration
 from pubsub.writer import Writer
+from pubsub.zones import client_entry, clients_of, record_of
 
 time_ns = time.time_ns
 CLOSE_FLUSH_S = 5.0
@@ -35,7 +37,7 @@ MAX_FORMS = 10_000
 
 
 class Publisher:
-    """Publishes samples on topics, straight to their subscribers. For one application thread.
+    """Publishes samples on topics, straight to their subscribers or through brokers. For one application thread.
 
         with Publisher(via=["127.0.0.1:5000"], history=100) as publisher:
             publisher.publish("flights.JFK", b"departed")
@@ -43,9 +45,11 @@ class Publisher:
     `via`: ring nodes. `history`: past samples of each topic kept for late joiners. `reliability`, `durability`: what is
     offered (pubsub/profile.py). `host`, `port`, `advertise`: where subscribers reach this publisher. `block_s`: how
     long `publish` waits for a slow reader. `lease_s`: how soon the ring forgets a publisher that crashed. `trace`: a
-    directory to leave traces in. `on_mismatch` is called, in the I/O thread, for each subscriber that requests more
-    than is offered. `on_warning` is called there with a sentence for each subscriber that was given up though it lacks
-    samples, when there is no room for another, and when the ring refuses a topic; by default they are logged.
+    directory to leave traces in. `brokered`: samples go to the primary of a zone, which keeps them for the
+    subscribers of all zones; `zone` names it, else it is the one with the fewest clients. `on_mismatch` is called, in
+    the I/O thread, for each subscriber that requests more than is offered. `on_warning` is called there with a sentence
+    for each subscriber that was given up though it lacks samples, when there is no room for another, and when the ring
+    refuses a topic; by default they are logged.
     """
 
     def __init__(
@@ -64,10 +68,13 @@ class Publisher:
         trace: Path | str | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
         on_warning: Callable[[str], None] | None = None,
+        brokered: bool = False,
+        zone: str | None = None,
     ) -> None:
         self.offered = profile(reliability, history, durability)
         if self.offered.durability == "persistent":
-            raise LocalProtocolError("a publisher without brokers cannot offer persistent durability: it ends with it")
+            raise LocalProtocolError("nothing offers persistent durability yet: brokers keep samples in memory")
+        check_choice(brokered, zone)
         self.block_s = block_s
         self._lease_s = lease_s
         self._outboxes: dict[str, Outbox] = {}
@@ -77,12 +84,23 @@ class Publisher:
         self._io = io = IoThread(f"publisher-{self.id}", via, cluster, patience_s, trace, on_warning)
         router, self.address, self.port = io.bind_router(host, port, advertise)
         self._publishing = Publishing(io, router, self._producer)
-        self._publishing.hearing.mismatches.listener = on_mismatch
+        self._publishing.mismatches.listener = on_mismatch
         io.begin = self._publishing.start
         io.work = self._publishing.work
         io.finish = self._publishing.finish
         io.died = lambda: self._publishing.end(list(self._outboxes.values()))
         io.start()
+        if brokered or zone:
+            try:
+                self._publishing.zone = zone or choose_zone(io)
+            except BaseException:
+                self.close(0.0)
+                raise
+
+    @property
+    def zone(self) -> str:
+        """The zone whose brokers read this publisher; empty for direct dissemination."""
+        return self._publishing.zone
 
     def publish(self, topic: str, payload: bytes) -> int:
         """Publish one sample and return its sequence: 1, 2, ... for each topic.
@@ -164,7 +182,7 @@ class Publisher:
     @property
     def mismatches(self) -> list[Mismatch]:
         """The subscribers that requested more than is offered."""
-        return list(self._publishing.hearing.mismatches.latest)
+        return list(self._publishing.mismatches.latest)
 
     def close(self, flush_s: float = CLOSE_FLUSH_S) -> None:
         """Flush for at most `flush_s`, take the entries off the ring, and end. Raises NotDelivered, once closed."""
@@ -193,10 +211,7 @@ class Publisher:
         name = normalise(topic)
         outbox = self._outboxes.get(name)
         if outbox is None:
-            value = messages.encode(PublisherRecord(self.address, self.offered))
-            registration = Registration(name, PUBLISHER + self.id, value, lease_s=self._lease_s, warn=self._io.warn)
-            origin = Origin(name, self._io.ring.space.key(name), self._producer)
-            outbox = Outbox(origin, Writer(self.offered), registration)
+            outbox = self._outbox(name)
             self._outboxes[name] = outbox
             self._post_open(outbox)
             if self._io.failure is not None:
@@ -204,6 +219,18 @@ class Publisher:
         if topic != name and len(self._outboxes) < MAX_FORMS:
             self._outboxes[topic] = outbox
         return outbox
+
+    def _outbox(self, topic: str) -> Outbox:
+        value = messages.encode(PublisherRecord(self.address, self.offered, self.zone))
+
+        def registration(record: str, entry: str) -> Registration:
+            return Registration(record, entry, value, lease_s=self._lease_s, warn=self._io.warn)
+
+        on_topic = registration(topic, PUBLISHER + self.id)
+        in_zone = registration(clients_of(self.zone), client_entry(self.id, topic)) if self.zone else None
+        own = record_of(self.zone) if self.zone else ""
+        origin = Origin(topic, self._io.ring.space.key(topic), self._producer)
+        return Outbox(origin, Writer(self.offered, own), on_topic, in_zone)
 
     def _post_open(self, outbox: Outbox) -> None:
         try:

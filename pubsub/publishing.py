@@ -20,11 +20,13 @@ from chord.messages import Entry
 from chord.sockets import Socket
 from pubsub.hearing import Hearing
 from pubsub.io_thread import IoThread
-from pubsub.messages import Gone, Heartbeat, subscriber_record
+from pubsub.messages import Gone, Heartbeat, Subscribe
+from pubsub.mismatch import Mismatches
 from pubsub.outbox import Outbox
-from pubsub.registration import SUBSCRIBER, keep_listed, keep_publisher, withdraw
+from pubsub.registration import keep, keep_listed, keep_publisher, withdraw
 from pubsub.sending import Sending
 from pubsub.trace import PublicationTrace
+from pubsub.zones import readers_of
 
 HEARTBEAT_S = 0.5
 STOOD_STILL_S = 2.0
@@ -49,10 +51,15 @@ class Publishing:
         self._io = io
         self._router = router
         self._producer = producer
+        self.zone = ""
+        """Whose brokers read this publisher; set before a topic is opened."""
+        self.mismatches = Mismatches()
         self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
         self._sending = Sending(router)
-        self.hearing = Hearing(io, router, producer, self._outboxes)
+        self.hearing: Hearing[Outbox] = Hearing(
+            io.name, io.warn, router, self._admit, lambda _outbox, mismatch: self.mismatches.add(mismatch)
+        )
         self._ended = False
         self._lock = threading.RLock()  # its owner may release it once too often: see `send_at_once`
         self._heartbeat_at = time.monotonic()
@@ -67,16 +74,21 @@ class Publishing:
             self._outboxes[outbox.topic] = outbox
 
         def registered(entries: list[Entry]) -> None:
-            names = {
-                entry.entry.removeprefix(SUBSCRIBER): entry for entry in entries if entry.entry.startswith(SUBSCRIBER)
-            }
-            best_effort = [name for name, entry in names.items() if not _is_reliable(entry)]
+            readers = readers_of(entries, "", self.zone)
+            best_effort = [name for name, reliable in readers.items() if not reliable]
             with self._lock:
-                outbox.writer.settle(names, time.monotonic(), best_effort)
-                self.hearing.touched[outbox.topic] = outbox
+                outbox.writer.settle(readers, time.monotonic(), best_effort)
+                self.hearing.touch(outbox)
 
-        self._io.driver.start(keep_publisher(self._io.ring, outbox.registration, registered))
-        self._io.driver.start(keep_listed(self._io.ring, outbox.registration))
+        start, ring = self._io.driver.start, self._io.ring
+        if outbox.in_zone is not None:
+            start(keep(ring, outbox.in_zone))
+        start(keep_publisher(ring, outbox.registration, registered))
+        start(keep_listed(ring, outbox.registration))
+
+    def _admit(self, _route: bytes, message: Subscribe) -> Outbox | Gone:
+        outbox = self._outboxes.get(message.topic)
+        return Gone(message.stream) if outbox is None or message.publisher != self._producer else outbox
 
     def start(self) -> None:
         """Listen to readers. `work` follows whatever wakes the thread, and reads them."""
@@ -139,7 +151,8 @@ class Publishing:
         """Send what is left, say good-bye to the readers, and take the entries off the ring."""
         with self._lock:
             self._say_good_bye()
-        return [withdraw(self._io.ring, outbox.registration) for outbox in self._outboxes.values()]
+        kept = [each for outbox in self._outboxes.values() for each in (outbox.registration, outbox.in_zone)]
+        return [withdraw(self._io.ring, registration) for registration in kept if registration is not None]
 
     def _say_good_bye(self) -> None:
         for outbox in self._outboxes.values():
@@ -181,7 +194,7 @@ class Publishing:
                 break
             if not writer.wants_more and not outbox.is_full:
                 outbox.dirty = True
-                self.hearing.touched[outbox.topic] = outbox  # until a reader has room, or the application has to wait
+                self.hearing.touch(outbox)  # until a reader has room, or the application has to wait
                 break
             outbox.cut(time.time_ns() // 1000)
             self._sending.fill_windows(writer)
@@ -229,9 +242,3 @@ class Publishing:
                     PublicationTrace(topic=outbox.topic, publisher=publisher, first=first, last=last, at_us=at_us)
                 )
                 outbox.traced = last
-
-
-def _is_reliable(entry: Entry) -> bool:
-    """Whether the subscriber of an entry is to lose nothing."""
-    record = subscriber_record(entry.value)
-    return record is not None and record.requested.reliability == "at_least_once"

@@ -98,19 +98,25 @@ def keep_publisher(ring: Ring, registration: Registration, first: Found) -> Oper
             yield from sleep(registration.lease_s / REFRESHES)
 
 
+def keep(ring: Ring, registration: Registration, while_open: Registration | None = None) -> Operation[None]:
+    """Keep an entry, and do nothing else; until it is closed, or another one that it goes with."""
+    while not (while_open or registration).closed:
+        try:
+            yield from _put(ring, registration)
+            registration.registered = True
+            registration.taken()
+        except RingcastError as error:
+            yield from sleep(registration.failed(error))
+        else:
+            yield from sleep(registration.lease_s / REFRESHES)
+
+
 def keep_listed(ring: Ring, registration: Registration) -> Operation[None]:
     """Keep the topic of a publisher in the directory, whatever becomes of the publisher's own entry."""
     topic = registration.topic
     directory = directory_of(topic, ring.space)
     listing = Registration(directory, entry_of(topic), b"", lease_s=registration.lease_s, warn=registration.warn)
-    while not registration.closed:
-        try:
-            yield from _put(ring, listing)
-            listing.taken()
-        except RingcastError as error:
-            yield from sleep(listing.failed(error))
-        else:
-            yield from sleep(listing.lease_s / REFRESHES)
+    yield from keep(ring, listing, registration)
 
 
 def keep_subscriber(ring: Ring, registration: Registration, found: Found) -> Operation[None]:

@@ -10,6 +10,7 @@ from types import TracebackType
 from chord.errors import LocalProtocolError
 from chord.identifiers import hexadecimal
 from chord.names import normalise
+from pubsub.choosing import check_choice, choose_zone
 from pubsub.connection import Arrived
 from pubsub.errors import Closed, NotRegistered
 from pubsub.io_thread import IoThread
@@ -36,7 +37,8 @@ class Subscriber:
     `close` raises it. `on_mismatch` is called, in the I/O thread, for each publisher that offers less than is
     requested, and `on_warning` with a sentence when the ring refuses a topic, a publisher has no room for one more
     reader, or `on_sample` failed; by default that is logged.
-    `trace`: a directory to leave traces in.
+    `trace`: a directory to leave traces in. `brokered`: every publisher is read at the primary of a zone, which `zone`
+    names, else it is the one with the fewest clients.
 
     Once it is made it is registered: it gets the first sample of every publisher that comes later. Raises
     NotRegistered when the ring does not answer within `patience_s`.
@@ -59,7 +61,10 @@ class Subscriber:
         on_sample: Callable[[Sample], object] | None = None,
         on_mismatch: Callable[[Mismatch], None] | None = None,
         on_warning: Callable[[str], None] | None = None,
+        brokered: bool = False,
+        zone: str | None = None,
     ) -> None:
+        check_choice(brokered, zone)
         names = list(dict.fromkeys(normalise(topic) for topic in topics))
         if not names:
             raise LocalProtocolError("a subscriber needs at least one topic")
@@ -77,11 +82,13 @@ class Subscriber:
         self._subscribing.on_sample = on_sample
         self._queue = self._subscribing.queue
         io.changed = self._subscribing.finding.on_changed
-        io.begin = self._subscribing.finding.start
         io.work = self._subscribing.work
         io.finish = self._subscribing.finish
         io.start(router)
         try:
+            self.zone = zone or (choose_zone(io) if brokered else "")
+            self._subscribing.finding.prepare(self.zone)
+            io.post(self._subscribing.finding.start)
             self._wait_until_registered(patience_s + 1.0)
         except BaseException:
             self.close()

@@ -21,7 +21,7 @@ from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
 from pubsub.keep_alive import KeepAlive
 from pubsub.layout import MAGIC
-from pubsub.messages import Gone, Heartbeat, Incompatible, NoRoom, Subscribed, Unsubscribe
+from pubsub.messages import Fenced, Gone, Heartbeat, Incompatible, NoRoom, NotPrimary, Subscribed, Unsubscribe
 from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.profile import Profile
 from pubsub.sample import Sample
@@ -105,14 +105,19 @@ class Subscribing:
             self.taken.append(arrived)
 
     def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
-        if isinstance(message, messages.Unreadable):
+        if isinstance(message, messages.Unreadable | Fenced):
             return
         subscription = connection.by_stream.get(message.stream)
         if subscription is None:
-            if message.stream not in connection.let_go and not isinstance(message, Gone | NoRoom):
+            if message.stream not in connection.let_go and not isinstance(message, Gone | NoRoom | NotPrimary):
                 connection.say(Unsubscribe(message.stream))
             return
         now = time.monotonic()
+        if isinstance(message, NotPrimary):
+            self.finding.on_not_primary()
+            return
+        if isinstance(message, Subscribed | Heartbeat) and not subscription.fence.admits(message.zone_epoch):
+            return
         self._touched[subscription.stream] = subscription, connection
         if isinstance(message, Heartbeat):
             again = subscription.on_heartbeat(message.last, now)
@@ -133,6 +138,7 @@ class Subscribing:
     def _on_gone(self, connection: Connection, subscription: Subscription, now: float) -> None:
         """The publisher closed, or gave this reader up while it was silent: ask once, and let it go if it stays so."""
         subscription.heard_at = None
+        subscription.gone = True
         if now - subscription.asked_at > TICK_S and self.finding.is_listed(subscription):
             connection.say(subscription.subscribe(now))
 
@@ -197,7 +203,7 @@ class Subscribing:
                 tracing.append(
                     DeliveryTrace(
                         topic=sample.topic,
-                        mode="direct",
+                        mode="direct" if self.finding.view is None else "brokered",
                         publisher=sample.publisher,
                         subscriber=self._name,
                         sequence=sample.sequence,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pubsub.batch import Batch
 from pubsub.limits import UNTAKEN_BYTES, WINDOW_BATCHES, WINDOW_BYTES
-from pubsub.messages import Ack, Subscribe
+from pubsub.messages import Ack, PublisherRecord, Subscribe
 from pubsub.profile import Profile
+from pubsub.zone_view import Fence
 
 SILENT_FOR_S = 1.6
 """A publisher that has not been heard for this long is asked again; it says something every half second."""
@@ -28,15 +29,34 @@ class Subscription:
     `next` is the sequence that is expected next, None until the publisher has said where it begins, and `newest` the
     greatest that the publisher spoke of. `taken` is
     what the application has taken, `taken_weight` what that weighed, and `ack_now` that the publisher had better know;
-    the application's thread writes them.
+    the application's thread writes them. `fence` is that of the zone that is read from, if one is: it is told `source`
+    and `earlier` (pubsub/messages.py). A zone that reads has a `reader_epoch`, and says what is `safe`.
     """
 
-    def __init__(self, stream: int, topic: str, publisher: int, name: str, requested: Profile, now: float) -> None:
+    def __init__(
+        self,
+        stream: int,
+        topic: str,
+        publisher: int,
+        name: str,
+        requested: Profile,
+        now: float,
+        fence: Fence | None = None,
+        source: PublisherRecord | None = None,
+        earlier: bool | None = None,
+    ) -> None:
         self.stream = stream
         self.topic = topic
         self.publisher = publisher
         self.name = name
         self.requested = requested
+        self.fence = fence or Fence()
+        self.source = source
+        self.earlier = earlier
+        self.reader_epoch = 0
+        self.safe: int | None = None
+        self.began_at = now
+        self.gone = False
         self.next: int | None = None
         self.newest = 0
         self.taken = 0
@@ -53,7 +73,7 @@ class Subscription:
         self.asked_at = now
         self._asking = True
         self._next_at_heartbeat: int | None = None
-        self._said = (0, 0)
+        self._said: tuple[int, int, int | None] = (0, 0, None)
         self._said_at = now - ACK_PAUSE_S
         self._unsaid_batches = 0
 
@@ -64,11 +84,23 @@ class Subscription:
         self.gap = False
         self.overflowed = False
         after = None if self.next is None else self.next - 1
-        return Subscribe(self.stream, self.topic, self.publisher, self.name, self.requested, after)
+        return Subscribe(
+            self.stream,
+            self.topic,
+            self.publisher,
+            self.name,
+            self.requested,
+            after,
+            self.earlier,
+            self.source,
+            self.fence.epoch,
+            self.reader_epoch,
+        )
 
     def on_subscribed(self, after: int, now: float) -> None:
         """The publisher said where the samples go on."""
         self.heard_at = now
+        self.gone = False
         self.turned_away = False
         self._asking = False
         if self.next is None:
@@ -81,9 +113,12 @@ class Subscription:
     def on_batch(self, batch: Batch, now: float) -> int | None:
         """A batch came; returns how many of its samples are to be skipped, or None when all are.
 
-        What comes though the application has taken nothing for long is dropped, and asked for by `tick` later. After a
-        gap a best-effort reader goes on, and counts what it lost; any other sets `gap`, and is to `subscribe`.
+        What comes from a primary that was deposed is dropped. What comes though the application has taken nothing for
+        long is dropped too, and asked for by `tick` later. After a gap a best-effort reader goes on, and counts what it
+        lost; any other sets `gap`, and is to `subscribe`.
         """
+        if not self.fence.admits(batch.zone_epoch):
+            return None
         self.heard_at = now
         self.newest = max(self.newest, batch.last)
         expected = self.next
@@ -140,13 +175,20 @@ class Subscription:
 
     def sign_of_life(self) -> Ack | None:
         """How far the reader is, whether that is news or not."""
-        return None if self.next is None else Ack(self.stream, self.next - 1, self.taken)
+        if self.next is None:
+            return None
+        return Ack(self.stream, self.next - 1, self.taken, self.safe, self.reader_epoch)
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the publisher has been told how far the reader is."""
+        return self.next is None or self._said == (self.next - 1, self.taken, self.safe)
 
     def ack(self, now: float) -> Ack | None:
         """How far the reader is, when that is news or has not been said for a while."""
         if self.next is None:
             return None
-        state = (self.next - 1, self.taken)
+        state = (self.next - 1, self.taken, self.safe)
         waited_s = now - self._said_at
         if state == self._said:
             due = waited_s >= ACK_EVERY_S
@@ -158,4 +200,4 @@ class Subscription:
         self._unsaid_batches = 0
         self._said = state
         self._said_at = now
-        return Ack(self.stream, *state)
+        return Ack(self.stream, *state, self.reader_epoch)

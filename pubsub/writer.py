@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from pubsub.given_up import GIVEN_UP_KEPT, GivenUp
-from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, PENDING_BYTES
+from pubsub.limits import BEST_EFFORT_BYTES, BUFFER_BYTES, MAX_READERS, PENDING_BYTES
 from pubsub.log import Log, Logged
 from pubsub.messages import Ack, Subscribe
 from pubsub.profile import Profile
 from pubsub.reader import Reader
+from pubsub.zones import zone_of
 
 EXPECTED_FOR_S = 5.0
 """How long the samples are kept for a subscriber that was registered before the publisher and has not connected. It
@@ -25,6 +26,9 @@ out or cut off; half a minute outlasts most of what passes, and costs no more th
 BLOCKING_FOR_S = 10.0
 """The same for a silent reader whose buffer is full: the publisher and every other reader wait for it."""
 
+ZONE_DETACHED_FOR_S = 30.0
+"""The same for a zone, whose next primary has to be elected first."""
+
 DETACHED_FOR_S = 3.0
 """A reader whose connection broke is given up unless it comes back within this time. After the publisher itself stood
 still it has `EXPECTED_FOR_S`, since the ring may have forgotten the publisher, and has to tell of it again."""
@@ -34,17 +38,21 @@ class Writer:
     """The publisher's side of one topic.
 
     Until `settle` names the subscribers that were there before the publisher, everything is kept: any of them is to get
-    the first sample.
+    the first sample. `own` is the name of the zone that reads for this publisher, which is waited for however long.
     """
 
-    def __init__(self, offered: Profile) -> None:
+    def __init__(self, offered: Profile, own: str = "") -> None:
         self.offered = offered
+        self.own = own
         self.log = Log()
         self.readers: dict[str, Reader] = {}
         self.given_up: dict[str, GivenUp] = {}
         """Who was given up without what it was to get, for when it comes back."""
         self.unsaid: dict[str, GivenUp] = {}
         """Those of them that `flush` has not raised yet; it takes them out."""
+        self.zone_epoch = 0
+        """Of the zone that writes, if one does."""
+        self._epochs: dict[str, int] = {}
         self._expected: dict[str, float] | None = None
         self._best_effort: frozenset[str] = frozenset()
         self._not_awaited: set[str] = set()
@@ -57,7 +65,7 @@ class Writer:
         if self._expected is None:
             self._best_effort = frozenset(best_effort)
             awaited = (name for name in registered if name not in self.readers and name not in self._not_awaited)
-            self._expected = dict.fromkeys(awaited, now + EXPECTED_FOR_S)
+            self._expected = {name: float("inf") if name == self.own else now + EXPECTED_FOR_S for name in awaited}
             self._not_awaited.clear()
 
     @property
@@ -76,10 +84,13 @@ class Writer:
         What lies between that and `began`, after which they were to begin, it has missed.
         """
         expected = self._expected is None or self._expected.pop(message.reader, None) is not None
+        if message.earlier is not None:
+            expected = message.earlier
         known = reader = self.readers.get(message.reader)
         if reader is None or reader.route != route or reader.stream != message.stream:
             reader = Reader(message.reader, route, message.stream, message.requested, now)
             self.readers[message.reader] = reader
+        reader.epoch = message.reader_epoch
         reader.heard_at = now
         reader.detached_at = None
         oldest = self.log.first_sequence - 1
@@ -95,11 +106,24 @@ class Writer:
             reader.began = oldest
         else:
             reader.began = max(oldest, newest - min(self.offered.history, message.requested.history))
-        after = max(oldest, reader.began)
+        after = max(oldest, self.log.after(reader.began))
         if after == reader.began:
             self.unsaid.pop(message.reader, None)  # it was given up for nothing
-        reader.rewind(self.log, after)
+        # What the brokers of a zone have in common is not known from what its primary, a new one maybe, has.
+        safe = min(after, known.received) if known is not None and zone_of(message.reader) else after
+        reader.rewind(self.log, after, safe)
         return reader, after
+
+    def epoch_of(self, message: Subscribe) -> int:
+        """The highest epoch that is known of the zone that reads under a name, with that of this message."""
+        if not zone_of(message.reader):
+            return 0
+        known = self._epochs.get(message.reader, 0)
+        if message.reader_epoch > known:
+            if len(self._epochs) >= MAX_READERS:
+                del self._epochs[next(iter(self._epochs))]
+            self._epochs[message.reader] = message.reader_epoch
+        return known
 
     def refuse(self, name: str) -> None:
         """A subscriber does not match, so it is not awaited."""
@@ -111,12 +135,16 @@ class Writer:
     def remove(self, name: str) -> None:
         """A reader left, so it is not awaited either, should the ring still name it."""
         self.readers.pop(name, None)
-        self.refuse(name)
+        if name == self.own and self._expected is not None:
+            self._expected[name] = float("inf")
+        else:
+            self.refuse(name)
 
     def acknowledge(self, reader: Reader, message: Ack, now: float) -> None:
         """A reader said how far it is."""
         reader.heard_at = now
-        reader.acknowledge(message.received, message.taken)
+        safe = message.received if message.safe is None else min(message.safe, message.received)
+        reader.acknowledge(message.received, message.taken, safe)
 
     def stood_still(self, for_s: float, now: float) -> None:
         """The publisher heard nobody for so long, which was its own doing: that time counts for no reader's silence."""
@@ -161,8 +189,11 @@ class Writer:
 
     def _why_given_up(self, reader: Reader, now: float) -> str:
         """What a reader did not do in time; empty for one that is there."""
+        if reader.name == self.own:
+            return ""
         if reader.detached_at is not None:
-            back_by = max(reader.detached_at + DETACHED_FOR_S, self._found_again_by)
+            patience_s = ZONE_DETACHED_FOR_S if zone_of(reader.name) else DETACHED_FOR_S
+            back_by = max(reader.detached_at + patience_s, self._found_again_by)
             if now > back_by:
                 within_s = round(back_by - reader.detached_at, 1)
                 return f"did not come back within {within_s:g} s after its connection broke"
@@ -190,7 +221,7 @@ class Writer:
         """An interrupt broke off the sending of a batch: have each reader sent again what it has not received."""
         self.log.mend()
         for reader in self.readers.values():
-            reader.rewind(self.log, reader.received)
+            reader.rewind(self.log, reader.received, reader.received)
 
     def due(self, reader: Reader) -> Iterator[Logged]:
         """What a reader is to be sent now; call its `sent` for each batch that went out before asking for the next."""

@@ -95,7 +95,7 @@ def test_the_checksum_leaves_out_what_a_broker_assigns():
 
     batch = Batch(bytes(stamped))
 
-    assert (batch.offset, batch.log_epoch) == (77, (5, 6))
+    assert (batch.offset, batch.zone_epoch) == (77, 6)
 
 
 @pytest.mark.parametrize(

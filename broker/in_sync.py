@@ -1,0 +1,90 @@
+"""Which backups a primary waits for before its sources may forget a sample, and when that set is to change.
+
+A backup that is in sync has every sample that was said to be safe. One is taken in when it has, and is waited for from
+the moment that it is proposed; one that is gone is waited for until ZooKeeper has taken it out, for a backup that is in
+the set may become primary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from broker.outside import Outside
+from broker.stream import BACKUP, Stream
+from broker.zone_state import Term
+
+SILENT_FOR_S = 3.0
+"""A backup says something every half second."""
+
+PROPOSAL_S = 5.0
+"""A proposal that was not settled within this time is made again."""
+
+
+@dataclass
+class Follower:
+    """A backup that follows: the route to it, when it was last heard, and up to which stream it was told."""
+
+    route: bytes
+    heard_at: float
+    told: int = 0
+
+
+class InSync:
+    """The backups of one primary in one epoch."""
+
+    def __init__(self, me: str, term: Term, outside: Outside) -> None:
+        self.followers: dict[str, Follower] = {}
+        self._me = me
+        self._term = term
+        self._outside = outside
+        self._proposed: frozenset[str] = frozenset()
+        self._proposed_at = float("-inf")
+        self._waited_for = self._names()
+
+    def on_term(self, term: Term) -> None:
+        """ZooKeeper tells what holds in this epoch: a proposal is settled, or a broker came or went."""
+        self._term = term
+        self._proposed = frozenset()
+        self._proposed_at = float("-inf")
+        self._waited_for = self._names()
+
+    @property
+    def waited_for(self) -> frozenset[str]:
+        """The names that the backups in sync read under."""
+        return self._waited_for
+
+    def _names(self) -> frozenset[str]:
+        return frozenset(BACKUP + broker for broker in (self._term.in_sync | self._proposed) - {self._me})
+
+    def heard(self, broker: str, route: bytes, now: float) -> Follower:
+        """A backup follows."""
+        follower = self.followers.get(broker)
+        if follower is None or follower.route != route:
+            follower = self.followers[broker] = Follower(route, now)
+        follower.heard_at = now
+        return follower
+
+    def tick(self, streams: Iterable[Stream], now: float) -> None:
+        """Propose another set if another one holds."""
+        for broker in [each for each, kept in self.followers.items() if now - kept.heard_at > SILENT_FOR_S]:
+            del self.followers[broker]
+        present = self._term.live & self.followers.keys()
+        wanted = self._term.in_sync & (present | {self._me}) | {self._me}
+        late = present - wanted
+        if late:
+            kept = list(streams)
+            wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in kept)}
+        if wanted != self._term.in_sync and now - self._proposed_at > PROPOSAL_S:
+            self._proposed = wanted
+            self._proposed_at = now
+            self._waited_for = self._names()
+            self._outside.propose(self._term.epoch, wanted)
+
+
+def _has_it(stream: Stream, broker: str) -> bool:
+    """Whether a backup has what the source of a stream was given leave to forget."""
+    if stream.upstream.next is None:
+        return True
+    reader = stream.writer.readers.get(BACKUP + broker)
+    return reader is not None and reader.received >= (stream.upstream.safe or 0)

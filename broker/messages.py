@@ -1,0 +1,77 @@
+"""What brokers of one zone say to each other, beside what every reader and writer says (pubsub/messages.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from chord.errors import RemoteProtocolError
+from chord.messages import Count, Identifier, Name
+from chord.wire import BAD_INPUT
+from pubsub.limits import MAX_ERROR_TEXT
+from pubsub.messages import FromPublisher, FromSubscriber, PublisherRecord, ReaderId, ZoneName
+
+STREAMS_AT_ONCE = 256
+
+
+class Follow(msgspec.Struct, tag="follow", array_like=True, frozen=True):
+    """A backup lives, and knows the streams up to number `have`. Said every half second; a StreamList answers."""
+
+    broker: ReaderId
+    zone: ZoneName
+    zone_epoch: Count
+    have: Count
+
+
+class StreamEntry(msgspec.Struct, array_like=True, frozen=True):
+    """One topic of one producer that the primary keeps: its number there, and where it comes from."""
+
+    number: Count
+    topic: Name
+    producer: Identifier
+    source: PublisherRecord
+
+
+class StreamList(msgspec.Struct, tag="streams", array_like=True, frozen=True):
+    """Streams of the primary in the order of their numbers; `complete` when there are no more now."""
+
+    zone_epoch: Count
+    entries: Annotated[tuple[StreamEntry, ...], Meta(max_length=STREAMS_AT_ONCE)]
+    complete: bool
+
+
+class NotFollowed(msgspec.Struct, tag="not_followed", array_like=True, frozen=True):
+    """Who was asked is not the primary of that zone, as far as it knows: it has heard of `zone_epoch`."""
+
+    zone_epoch: Count
+
+
+FromReader = FromSubscriber | Follow
+FromSource = FromPublisher | StreamList | NotFollowed
+
+encode = msgspec.msgpack.Encoder().encode
+_from_reader: Callable[[bytes], FromReader] = msgspec.msgpack.Decoder(FromReader).decode
+_from_source: Callable[[bytes], FromSource] = msgspec.msgpack.Decoder(FromSource).decode
+
+
+def from_reader(frame: bytes) -> FromReader:
+    """What a reader or a backup said. Raises RemoteProtocolError."""
+    try:
+        return _from_reader(frame)
+    except BAD_INPUT as error:
+        raise _unreadable(frame, error) from None
+
+
+def from_source(frame: bytes) -> FromSource:
+    """What a publisher or a primary said. Raises RemoteProtocolError."""
+    try:
+        return _from_source(frame)
+    except BAD_INPUT as error:
+        raise _unreadable(frame, error) from None
+
+
+def _unreadable(frame: bytes, error: Exception) -> RemoteProtocolError:
+    return RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT])
