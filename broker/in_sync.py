@@ -1,8 +1,8 @@
 """Which backups a primary waits for before its sources may forget a sample, and when that set is to change.
 
-A backup that is in sync has every sample that was said to be safe. One is taken in when it has, and is waited for from
-the moment that it is proposed; one that is gone is waited for until ZooKeeper has taken it out, for a backup that is in
-the set may become primary.
+A backup that is in sync has every sample that was said to be safe. One is taken in when it has; it is waited for from
+the moment that it follows, for it would never catch up with a primary under load otherwise. One that is gone is waited
+for until ZooKeeper has taken it out, for a backup that is in the set may become primary.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from broker.zone_state import Term
 SILENT_FOR_S = 3.0
 """A backup says something every half second."""
 
+JOINING_S = 10.0
+"""A backup that follows and has not caught up within this time is waited for no more."""
+
 PROPOSAL_S = 5.0
 """A proposal that was not settled within this time is made again."""
 
 
 @dataclass
 class Follower:
-    """A backup that follows: the route to it, when it was last heard, and up to which stream it was told."""
+    """A backup: the route to it, since when it follows, when it was last heard, and up to which stream it was told."""
 
     route: bytes
+    since: float
     heard_at: float
     told: int = 0
 
@@ -40,28 +44,28 @@ class InSync:
         self._outside = outside
         self._proposed: frozenset[str] = frozenset()
         self._proposed_at = float("-inf")
-        self._waited_for = self._names()
+        self._waited_for = self._names(())
 
     def on_term(self, term: Term) -> None:
         """ZooKeeper tells what holds in this epoch: a proposal is settled, or a broker came or went."""
         self._term = term
         self._proposed = frozenset()
         self._proposed_at = float("-inf")
-        self._waited_for = self._names()
 
     @property
     def waited_for(self) -> frozenset[str]:
-        """The names that the backups in sync read under."""
+        """The names that those read under who are waited for."""
         return self._waited_for
 
-    def _names(self) -> frozenset[str]:
-        return frozenset(BACKUP + broker for broker in (self._term.in_sync | self._proposed) - {self._me})
+    def _names(self, joining: Iterable[str]) -> frozenset[str]:
+        awaited = self._term.in_sync | self._proposed | frozenset(joining)
+        return frozenset(BACKUP + broker for broker in awaited - {self._me})
 
     def heard(self, broker: str, route: bytes, now: float) -> Follower:
         """A backup follows."""
         follower = self.followers.get(broker)
         if follower is None or follower.route != route:
-            follower = self.followers[broker] = Follower(route, now)
+            follower = self.followers[broker] = Follower(route, now, now)
         follower.heard_at = now
         return follower
 
@@ -72,13 +76,13 @@ class InSync:
         present = self._term.live & self.followers.keys()
         wanted = self._term.in_sync & (present | {self._me}) | {self._me}
         late = present - wanted
+        self._waited_for = self._names(each for each in late if now - self.followers[each].since < JOINING_S)
         if late:
             kept = list(streams)
             wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in kept)}
         if wanted != self._term.in_sync and now - self._proposed_at > PROPOSAL_S:
             self._proposed = wanted
             self._proposed_at = now
-            self._waited_for = self._names()
             self._outside.propose(self._term.epoch, wanted)
 
 

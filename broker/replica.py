@@ -74,11 +74,6 @@ class Replica:
     def _lead(self, term: Term) -> None:
         self._leave_role()
         zone = self._place.zone
-        if not term.clean:
-            self._outside.warn(
-                f"zone {zone}: no broker that was in sync lives, {self._place.broker} leads in epoch {term.epoch} all "
-                "the same; what was delivered to nobody and kept by no publisher is gone"
-            )
         self._outside.event("elected", f"zone {zone} epoch {term.epoch}")
         self.role = Primary(self._place, term, self.streams, self._outside, self.step_down)
         self.on_the_ring.lead(term)
