@@ -14,8 +14,8 @@ from experiments.analysis.histogram import bucket_column
 LATENCY_US = "received_us - published_us"
 
 
-def flows(delivery: DataFrame, kill_us: Column) -> DataFrame:
-    """One row a flow."""
+def flows(delivery: DataFrame, kill_us: Column, primary_kill_us: Column) -> DataFrame:
+    """One row a flow. `resumed_us`: when the first sample arrived that was published after a primary was killed."""
     keys = ("run", "mode", "topic", "publisher", "subscriber")
     latency = f.expr(LATENCY_US)
     return (
@@ -28,6 +28,7 @@ def flows(delivery: DataFrame, kill_us: Column) -> DataFrame:
             f.sum(latency).alias("total_us"),
             f.max(latency).alias("max_us"),
             f.count_if(f.col("published_us") > kill_us).alias("after_kill"),
+            f.min(f.when(f.col("published_us") > primary_kill_us, f.col("received_us"))).alias("resumed_us"),
         )
         .groupBy(*keys)
         .agg(
@@ -36,6 +37,7 @@ def flows(delivery: DataFrame, kill_us: Column) -> DataFrame:
             *(f.sum(name).alias(name) for name in ("delivered", "distinct", "total_us")),
             f.max("max_us").alias("max_us"),
             f.sum("after_kill").alias("after_kill"),
+            f.min("resumed_us").alias("resumed_us"),
         )
     )
 

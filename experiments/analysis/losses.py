@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.analysis.histogram import Histogram, latency
-from experiments.analysis.summary import Deliveries, Latency, Subscriber
+from experiments.analysis.summary import Deliveries, Dissemination, Latency, Subscriber
 from experiments.traces.run import RunInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What one subscriber got from one publisher on one topic in one mode: counts and microseconds."""
+    """What one subscriber got from one publisher on one topic in one mode: counts and microseconds.
+
+    `resumed_us` is when the first sample came that was published after a zone's primary was killed, since the epoch.
+    """
 
     run: str
     mode: str
@@ -27,6 +30,7 @@ class Flow:
     total_us: int
     max_us: int
     after_kill: int
+    resumed_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,45 @@ def subscribers(
                 latency_us=_latency(own, histograms[name]) if own else None,
                 delivered_after_kill=None if run.kill_us is None else sum(flow.after_kill for flow in own),
                 label=asked.label if asked else None,
+                mode=own[0].mode if own else None,
+                zone=asked.zone if asked else None,
+                failover_ms=_failover_ms(run, own),
             )
         )
     return sorted(rows, key=lambda row: row.name)
+
+
+def _failover_ms(run: RunInfo, flows: Sequence[Flow]) -> float | None:
+    """How long after the kill of a primary the last of these flows went on."""
+    resumed = [flow.resumed_us for flow in flows if flow.resumed_us is not None]
+    return round((max(resumed) - run.primary_kill_us) / 1e3, 1) if resumed and run.primary_kill_us else None
+
+
+def disseminations(run: RunInfo, rows: Sequence[Subscriber]) -> list[Dissemination]:
+    """One row a mode: what its subscribers lost, and how long those waited that read through the killed primary."""
+    found = []
+    for mode in sorted({row.mode for row in rows if row.mode is not None}):
+        own = [row for row in rows if row.mode == mode]
+        sent = [row.published for row in own if row.published is not None]
+        whole = len(sent) == len(own)
+        touched = [
+            row.failover_ms
+            for row in own
+            if row.failover_ms is not None and row.zone is not None and row.zone == run.killed_zone
+        ]
+        found.append(
+            Dissemination(
+                run=run.run,
+                mode=mode,
+                subscribers=len(own),
+                published=sum(sent) if whole else None,
+                distinct=sum(row.distinct for row in own),
+                lost=sum(row.lost or 0 for row in own) if whole else None,
+                duplicated=sum(row.duplicated for row in own),
+                failover_ms=max(touched, default=None),
+            )
+        )
+    return found
 
 
 def _last_sequences(flows: Sequence[Flow], sent: Sequence[Publication]) -> dict[tuple[str, str], int]:

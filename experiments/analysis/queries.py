@@ -44,9 +44,10 @@ def count(spark: SparkSession, parquet: Path, found: Sequence[Part], progress: P
     frames = {name: _read(spark, parquet, name) for name in TABLES}
     delivery, lookup = frames["delivery"], frames["lookup"]
     kill_us = by_run({part.info.run: part.info.kill_us for part in found})
+    primary_kill_us = by_run({part.info.run: part.info.primary_kill_us for part in found})
     started_us = by_run({part.info.run: part.info.started_us for part in found})
     queries = {
-        "flows": deliveries.flows(delivery, kill_us),
+        "flows": deliveries.flows(delivery, kill_us, primary_kill_us),
         "publications": deliveries.publications(frames["publication"]),
         "by_subscriber": deliveries.latencies(delivery, "subscriber"),
         "by_topic": deliveries.latencies(delivery, "mode", "topic"),

@@ -50,7 +50,9 @@ def summarise(found: Sequence[Part], ingested: Ingested, counts: Counts) -> Summ
         by_topic = _histograms(info, counts.by_topic, "mode", "topic")
         steps = _histograms(info, counts.lookup_latency, "mode", "step")
         named = {key[0]: histogram for key, histogram in by_subscriber.items()}
-        summary.subscribers += losses.subscribers(info, flows, sent, named)
+        rows = losses.subscribers(info, flows, sent, named)
+        summary.subscribers += rows
+        summary.disseminations += losses.disseminations(info, rows)
         summary.deliveries += losses.deliveries(flows, by_topic)
         summary.lookups += lookups.table(info, cells, steps)
         summary.hops += lookups.hop_counts(info, cells)

@@ -42,7 +42,8 @@ class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
 
     `label` is what run.json calls it, if it does. `published` counts from the first sample that it got (from each
     publisher's first, if it asked for all of them). `delivered_after_kill` counts samples published after the kill;
-    null in a run without one.
+    null in a run without one. `failover_ms`: how long after the kill of a zone's primary the first sample came that was
+    published after it; of several publishers, from the last to come back.
     """
 
     run: str
@@ -56,6 +57,9 @@ class Subscriber(msgspec.Struct, frozen=True, kw_only=True):
     latency_us: Latency | None
     delivered_after_kill: int | None = None
     label: str | None = None
+    mode: str | None = None
+    zone: str | None = None
+    failover_ms: float | None = None
 
     @property
     def name(self) -> str:
@@ -71,6 +75,20 @@ class Deliveries(msgspec.Struct, frozen=True, kw_only=True):
     topic: str | None
     count: int
     latency_us: Latency
+
+
+class Dissemination(msgspec.Struct, frozen=True, kw_only=True):
+    """What all subscribers of one mode lost and got twice. `failover_ms` is the longest of those that read through a
+    primary that was killed."""
+
+    run: str
+    mode: str
+    subscribers: int
+    published: int | None
+    distinct: int
+    lost: int | None
+    duplicated: int
+    failover_ms: float | None
 
 
 class Lookups(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +184,7 @@ class Summary(msgspec.Struct, kw_only=True):
     damage: dict[str, Any]
     subscribers: list[Subscriber]
     deliveries: list[Deliveries]
+    disseminations: list[Dissemination] = []
     lookups: list[Lookups]
     hops: list[HopCount]
     events: list[Events]

@@ -12,7 +12,7 @@ import msgspec
 from experiments.analysis.summary import Summary, Verdict
 from experiments.traces.run import BadRun
 
-TABLES = ("subscribers", "deliveries", "lookups", "hops", "events", "timeline", "latency")
+TABLES = ("subscribers", "disseminations", "deliveries", "lookups", "hops", "events", "timeline", "latency")
 SUMMARY_FILE = "summary.json"
 VERDICT_FILE = "verdict.json"
 

@@ -70,6 +70,8 @@ def tables(summary: Summary) -> Iterator[Table]:
     several = len(summary.runs) > 1
     if summary.subscribers:
         yield _subscribers(summary, several)
+    if summary.disseminations:
+        yield _disseminations(summary, several)
     if summary.deliveries:
         yield _deliveries(summary, several)
     if summary.lookups:
@@ -120,6 +122,15 @@ def _subscribers(summary: Summary, several: bool) -> Table:
         values = (row.published, row.distinct, row.lost, row.duplicated, *figures)
         table.add_row(*_names(names, several), *map(_number, values), style="red" if row.lost else None)
     return _more(table, len(summary.subscribers), "subscribers.csv")
+
+
+def _disseminations(summary: Summary, several: bool) -> Table:
+    table = _table("By dissemination", several, "mode")
+    _numbers(table, "subscribers", "sent", "got", "lost", "twice", "failover ms")
+    for row in summary.disseminations[:MOST_ROWS]:
+        values = (row.subscribers, row.published, row.distinct, row.lost, row.duplicated, row.failover_ms)
+        table.add_row(*_names((row.run, row.mode), several), *map(_number, values), style="red" if row.lost else None)
+    return _more(table, len(summary.disseminations), "disseminations.csv")
 
 
 def _deliveries(summary: Summary, several: bool) -> Table:

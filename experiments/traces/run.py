@@ -26,19 +26,21 @@ class BadRun(LocalProtocolError):
 class SubscriberInfo(msgspec.Struct, kw_only=True):
     """What one subscriber asked for: its topics, and whether from the first sample on or from when it came.
 
-    `label` is what people call it.
+    `label` is what people call it, and `zone` whose brokers it read from, if it did.
     """
 
     topics: list[str]
     from_start: bool = False
     label: str | None = None
+    zone: str | None = None
 
 
 class RunInfo(msgspec.Struct, kw_only=True):
     """What run.json says about the rows in `traces/`. `extra` keeps the keys that are not named here.
 
     `ring_size`, `successors` and `bits` are null when nobody knows them. `kill_us` is the time of a `kill -9`, in
-    microseconds since the epoch; `seed` belongs to simulated runs.
+    microseconds since the epoch, and `primary_kill_us` that of the primary of `killed_zone`; `seed` belongs to
+    simulated runs.
     """
 
     run: str
@@ -51,6 +53,8 @@ class RunInfo(msgspec.Struct, kw_only=True):
     started_us: int
     seed: int | None = None
     kill_us: int | None = None
+    primary_kill_us: int | None = None
+    killed_zone: str | None = None
     subscribers: dict[str, SubscriberInfo] | None = None
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
