@@ -83,10 +83,3 @@ def prevailing(read: ZoneState | None, known: ZoneState | None) -> ZoneState | N
     if known is None or (read is not None and read.epoch >= known.epoch):
         return read
     return ZoneState("", "", known.epoch, known.in_sync)
-
-
-def was_clean(state: ZoneState, before: ZoneState | None) -> bool:
-    """Whether the leader of `state` was in sync in the epoch before, as far as what was known before tells."""
-    if before is None or not before.in_sync or state.epoch != before.epoch + 1:
-        return True
-    return state.leader in before.in_sync

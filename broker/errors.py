@@ -6,7 +6,13 @@ from chord.errors import RingcastError
 
 
 class ZooKeeperUnreachable(RingcastError):
-    """No server of the ensemble let us in within the patience. Nothing was changed."""
+    """No server of the ensemble answers, or not in time. What was asked of it may have been done."""
+
+    definite = False
+
+
+class ZooKeeperRefused(RingcastError):
+    """ZooKeeper answers, and will not do what it is asked; nothing was changed."""
 
 
 class DamagedState(RingcastError):

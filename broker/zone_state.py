@@ -53,8 +53,8 @@ class Candidate(Struct, frozen=True):
 class Term(Struct, frozen=True):
     """What a broker is told. Epoch 0: nobody was ever elected.
 
-    `live` are the brokers with an election node. Not `clean`: the leader was not in sync when it was elected, so what
-    only the former leader held is gone.
+    `live` are the brokers with an election node. Not `clean`, which the leader alone is told: it was elected though it
+    was not in sync, so what only others held is gone.
     """
 
     epoch: int
