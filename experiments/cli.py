@@ -145,4 +145,4 @@ def main() -> None:
             print("interrupted; what was started has ended", file=sys.stderr)
         raise
     except ModuleNotFoundError as error:
-        sys.exit(f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench]'` brings it")
+        sys.exit(f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench,brokers]'` brings it")
