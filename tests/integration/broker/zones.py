@@ -19,6 +19,7 @@ from broker.embedded import EmbeddedZooKeeper
 from broker.local_ring import LocalRing
 from broker.processes import end, read_line, start
 from broker.zone_state import ZoneState, decode_state
+from pubsub.client import Publisher, Subscriber
 from tests.spools import read_rows
 from tests.waiting import eventually
 
@@ -165,6 +166,15 @@ class Zone:
         if number in {signal.SIGKILL, signal.SIGTERM}:
             broker.process.wait(10.0)
         return broker
+
+    def publisher(self, **more: Any) -> Publisher:
+        """A publisher whose samples go through this zone."""
+        return Publisher(**{"via": self._ground.via, "zone": self.name, "on_warning": print, **more})
+
+    def subscriber(self, topic: str = "", **more: Any) -> Subscriber:
+        """A subscriber that reads from this zone; its topic is named as the zone if nothing is said."""
+        options = {"via": self._ground.via, "zone": self.name, "on_warning": print, **more}
+        return Subscriber([topic or self.name], **options)
 
     def elected(self) -> list[tuple[int, str]]:
         """Epoch and id of every primary there was, as far as its traces reached a file."""

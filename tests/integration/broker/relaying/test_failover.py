@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
-from pubsub.client import Publisher, Subscriber
 from tests.integration.broker.traffic import Traffic
-from tests.integration.broker.zones import Ground, Zone
+from tests.integration.broker.zones import Zone
 from tests.waiting import eventually
 
 
-@pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
-    with Ground() as ground:
-        yield ground
-
-
-@pytest.fixture
-def zone(ground: Ground) -> Iterator[Zone]:
-    """A zone without a broker yet."""
-    with Zone(ground) as zone:
-        yield zone
-
-
-def subscriber(ground: Ground, zone: Zone, **more: object) -> Subscriber:
-    return Subscriber([zone.name], via=ground.via, zone=zone.name, on_warning=print, **more)
-
-
-def publisher(ground: Ground, zone: Zone, **more: object) -> Publisher:
-    return Publisher(via=ground.via, zone=zone.name, on_warning=print, **more)
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_primary_that_ends_costs_nothing(ground: Ground, zone: Zone, how: signal.Signals):
+def test_a_primary_that_ends_costs_nothing(zone: Zone, how: signal.Signals):
     """Two publishers and two subscribers, and two primaries in a row, until one broker is left."""
     zone.grow(3)
     with (
-        subscriber(ground, zone) as one,
-        subscriber(ground, zone) as other,
-        publisher(ground, zone) as first,
-        publisher(ground, zone) as second,
+        zone.subscriber() as one,
+        zone.subscriber() as other,
+        zone.publisher() as first,
+        zone.publisher() as second,
         Traffic(zone.name, [first, second], [one, other]) as traffic,
     ):
         traffic.flows()
@@ -54,12 +31,12 @@ def test_a_primary_that_ends_costs_nothing(ground: Ground, zone: Zone, how: sign
     assert traffic.epochs() == [1, 2, 3]
 
 
-def test_a_primary_that_stood_still_is_fenced(ground: Ground, zone: Zone):
+def test_a_primary_that_stood_still_is_fenced(zone: Zone):
     """SIGSTOP for longer than its session, then SIGCONT: it was deposed, and comes back as a backup in sync."""
     zone.grow(3)
     with (
-        subscriber(ground, zone) as reader,
-        publisher(ground, zone) as writer,
+        zone.subscriber() as reader,
+        zone.publisher() as writer,
         Traffic(zone.name, [writer], [reader]) as traffic,
     ):
         traffic.flows()
