@@ -25,7 +25,9 @@ POLL_S = 0.01
 ASKING_S = 1.0
 ATTEMPTS = 3
 TICK_MS = 500
-"""A session lasts 2 to 20 of these: 1 to 10 s."""
+"""A session lasts two of these at least: 1 s."""
+
+LONGEST_SESSION_MS = 60_000
 
 JARS = ("zookeeper", "zookeeper-jute", "metrics-core", "slf4j-api", "snappy-java")
 """All that the server loads. With every jar of Spark it takes 3.8 s to start instead of 0.6, and twice the memory."""
@@ -76,6 +78,7 @@ class EmbeddedZooKeeper:
         configuration = self.directory / "zoo.cfg"
         configuration.write_text(
             f"tickTime={TICK_MS}\n"
+            f"maxSessionTimeout={LONGEST_SESSION_MS}\n"
             f"dataDir={self._data}\n"
             "clientPortAddress=127.0.0.1\n"
             f"clientPort={self.port}\n"
@@ -88,13 +91,19 @@ class EmbeddedZooKeeper:
         with self.log.open("ab") as log:
             self.process = start_program(command, log.fileno(), log.fileno())
 
+    def look(self) -> bool:
+        """Whether the server answers. Raises StackFailed when it ended instead, and another start would not help."""
+        assert self.process is not None, "launch() comes first"
+        if self._answers():
+            return True
+        if self.process.poll() is not None:
+            self._start_again()
+        return False
+
     def wait_ready(self, timeout_s: float = READY_S) -> None:
         """Wait until the server answers. Raises StackFailed."""
-        assert self.process is not None, "launch() comes first"
         deadline = time.monotonic() + timeout_s
-        while not self._answers():
-            if self.process.poll() is not None:
-                self._start_again()
+        while not self.look():
             if time.monotonic() > deadline:
                 raise StackFailed(f"ZooKeeper did not answer at {self.hosts} within {timeout_s:.0f} s; see {self.log}")
             time.sleep(POLL_S)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import select
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 
 from broker.interrupts import undisturbed
 from chord.errors import RingcastError
@@ -45,13 +47,15 @@ def start_program(
             stdout=stdout,
             stderr=stderr,
             process_group=0,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509  # this process has one thread when it starts others
+            preexec_fn=partial(_die_with_parent, os.getpid()),  # noqa: PLW1509  # this process has one thread when it starts others
         )
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(parent: int) -> None:
     """In a child, before it becomes another program: have the kernel end it when its parent ends, however that does."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended already
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def read_line(process: subprocess.Popen[bytes], timeout_s: float = READY_S) -> str:
