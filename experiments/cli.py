@@ -80,6 +80,39 @@ def demo(
 
 
 @app.command()
+def sweep(
+    out: Annotated[Path, typer.Option(metavar="RUN", help="Where the run goes: a directory that is new or empty.")],
+    sizes: Annotated[str, typer.Option(help="Ring nodes, with commas between; none with ''.")] = "4,8,16,32",
+    lookups: Annotated[int, typer.Option(help="Lookups in each ring.", min=1, max=1_000_000)] = 2000,
+    clients: Annotated[
+        str, typer.Option(help="Clients, half publishers and half subscribers, with commas between; none with ''.")
+    ] = "2,8,32",
+) -> None:
+    """Rings of several sizes, each asked for random names; then numbers of clients, direct and through brokers.
+
+    All of it are processes of this machine: a ring node, a broker or a client each.
+
+    \b
+    Examples:
+      python -m experiments sweep --sizes 4,8,16,32 --lookups 2000 --out runs/sweep
+      python -m experiments sweep --sizes '' --clients 2,32 --out runs/clients
+      python -m experiments analyse runs/sweep
+
+    Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+    """
+    from experiments.report.terminal import progress_bar
+    from experiments.sweep.course import sweep as work
+    from experiments.sweep.plan import MOST_CLIENTS, MOST_NODES, Plan, parse
+
+    plan = Plan(
+        out, parse("--sizes", sizes, 1, MOST_NODES), lookups, parse("--clients", clients, 2, MOST_CLIENTS, even=True)
+    )
+    with progress_bar() as progress:
+        work(plan, progress)
+    typer.echo(f"{out}: {plan.cells} parts; python -m experiments analyse {out}")
+
+
+@app.command()
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME...")] = None,
     runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,

@@ -40,7 +40,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
 
     `ring_size`, `successors` and `bits` are null when nobody knows them. `kill_us` is the time of a `kill -9`, in
     microseconds since the epoch, and `primary_kill_us` that of the primary of `killed_zone`; `seed` belongs to
-    simulated runs.
+    simulated runs. `clients` is how many publishers and subscribers there were, in a run that is about their number.
     """
 
     run: str
@@ -55,6 +55,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     kill_us: int | None = None
     primary_kill_us: int | None = None
     killed_zone: str | None = None
+    clients: int | None = None
     subscribers: dict[str, SubscriberInfo] | None = None
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 

@@ -130,6 +130,7 @@ RUN_COLUMNS = (
     Column("ring_size", COUNT, "members", "virtual nodes of the ring; null if unknown"),
     Column("successors", COUNT, "entries", "length of each successor list; null if unknown"),
     Column("bits", COUNT, "bits", "length of an identifier; null if unknown"),
+    Column("clients", COUNT, "clients", "publishers and subscribers; null in a run that is not about their number"),
     Column("seed", LONG, "", "seed of a simulated run; null for a real one"),
     Column("commit", LABEL, "", "the commit that ran"),
 )
