@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.bench.pubsub_pair import latency_ours, latency_zenoh, run_ours, run_zenoh
+from experiments.bench.pubsub_pair import SIZE, latency, throughput
+from experiments.bench.pubsub_systems import ours_direct, zenoh_peer
 
 SAMPLES = 1_000_000
-SIZE = 100
 RATE = 500.0
 LATENCY_S = 4.0
 ZENOH = "Zenoh peer to peer (eclipse-zenoh), reliable, Block"
@@ -20,13 +20,13 @@ def bench(runs: int, progress: Progress) -> list[Figure]:
     zenoh_us: list[float] = []
     for run in range(runs):
         progress(f"pubsub-direct: run {run + 1} of {runs}")
-        ours.append(run_ours(SAMPLES, SIZE))
-        zenoh.append(run_zenoh(SAMPLES, SIZE))
-        ours_us.append(latency_ours(RATE, LATENCY_S, SIZE))
-        zenoh_us.append(latency_zenoh(RATE, LATENCY_S, SIZE))
+        ours.append(throughput(ours_direct, SAMPLES))
+        zenoh.append(throughput(zenoh_peer, SAMPLES))
+        ours_us.append(latency(ours_direct, RATE, LATENCY_S))
+        zenoh_us.append(latency(zenoh_peer, RATE, LATENCY_S))
     notes = {"samples": SAMPLES, "bytes": SIZE}
-    latency = {"samples_per_s": RATE, "bytes": SIZE, "what": "median latency"}
+    at_rate = {"samples_per_s": RATE, "bytes": SIZE, "what": "median latency"}
     return [
-        figure("pubsub-direct", ours_us, zenoh_us, ZENOH, "us", latency),
+        figure("pubsub-direct", ours_us, zenoh_us, ZENOH, "us", at_rate),
         figure("pubsub-direct", ours, zenoh, ZENOH, "samples/s", notes),
     ]
