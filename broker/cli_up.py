@@ -90,11 +90,8 @@ def _as_json(stack: LocalStack) -> str:
 
 
 def _as_text(stack: LocalStack) -> str:
-    zones: dict[str, list[str]] = {}
-    for broker in stack.brokers:
-        zones.setdefault(broker.zone, []).append(broker.address)
     lines = [f"{len(stack.ring.nodes)} ring nodes, ZooKeeper at {stack.zookeeper_hosts}, brokers:"]
-    lines += [f"  {zone}  {' '.join(addresses)}" for zone, addresses in zones.items()]
+    lines += [f"  {each.zone}  {each.address}  process {each.process.pid}" for each in stack.brokers]
     return "\n".join(
         [
             *lines,
