@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 from types import TracebackType
 
@@ -12,6 +13,7 @@ from tests.waiting import eventually
 PACE_S = 0.002
 LOOK_S = 0.1
 PATIENCE_S = 20.0
+STANDS_STILL_S = 1.0
 
 
 class Reading:
@@ -52,14 +54,16 @@ class Reading:
 
 
 class Writing:
-    """A publisher and a thread that publishes numbers with it."""
+    """A publisher and a thread that publishes numbers with it, each followed by so many blanks."""
 
-    def __init__(self, publisher: Publisher, topic: str, pace_s: float) -> None:
+    def __init__(self, publisher: Publisher, topic: str, pace_s: float = PACE_S, padding: int = 0) -> None:
         self.publisher = publisher
         self.count = 0
         self.error: BaseException | None = None
         self._topic = topic
         self._pace_s = pace_s
+        self._padding = b" " * padding
+        self._waiting_since: float | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -67,15 +71,30 @@ class Writing:
     def _run(self) -> None:
         try:
             while not self._stop.wait(self._pace_s):
-                self.publisher.publish(self._topic, b"%d" % (self.count + 1))
+                self._waiting_since = time.monotonic()
+                self.publisher.publish(self._topic, b"%d%b" % (self.count + 1, self._padding))
+                self._waiting_since = None
                 self.count += 1
         except BaseException as error:
             self.error = error
+
+    def stands_still(self) -> bool:
+        """Whether one sample has waited for room for longer than passes unnoticed."""
+        since = self._waiting_since
+        return since is not None and time.monotonic() - since > STANDS_STILL_S
 
     def stop(self) -> None:
         """Publish nothing more."""
         self._stop.set()
         self._thread.join()
+
+    def __enter__(self) -> Writing:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
 
 
 class Traffic:
