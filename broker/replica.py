@@ -24,6 +24,8 @@ from pubsub.zone_view import Fence
 HEARTBEAT_S = 0.5
 TICK_S = 0.25
 ACKNOWLEDGE_S = 0.02
+FEW = 64
+"""Streams with something to acknowledge that are looked at whenever something happens; more are only so often."""
 
 
 class Replica:
@@ -154,11 +156,13 @@ class Replica:
     def on_batch(self, address: str, batch: Batch, now: float) -> Stream | None:
         """A batch came; the stream whose readers are to be sent it, if any."""
         stream = self.streams.on_batch(address, batch, now)
-        if stream is not None and isinstance(self.role, Primary):
-            if stream.pending and stream.primed:
-                self.role.release(stream)
-            return stream
-        return None
+        if stream is None or not isinstance(self.role, Primary):
+            if stream is not None:
+                stream.settle_up(())
+            return None
+        if stream.pending and stream.primed:
+            self.role.release(stream)
+        return stream
 
     def on_message(self, address: str, message: msgspec.Struct, now: float) -> None:
         """A source said something."""
@@ -217,7 +221,7 @@ class Replica:
 
     def work(self, now: float) -> bool:
         """Do what is due; whether it was a tick, when the readers that fell silent are to be given up."""
-        if now >= self._acknowledge_at:
+        if now >= self._acknowledge_at or len(self.streams.unsaid) <= FEW:
             self._acknowledge_at = now + ACKNOWLEDGE_S
             self.streams.acknowledge(now)
         if now < self._tick_at:
