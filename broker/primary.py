@@ -137,7 +137,7 @@ class Primary:
             if view.primary is not None:
                 self._read(stream, view.primary.address, view.fence)
         if not stream.writer.registered:
-            self._outside.begin(self._settle(stream))
+            self._outside.begin(self._await_readers(stream))
 
     def _read(self, stream: Stream, address: str, fence: Fence) -> None:
         name = record_of(self._place.zone)
@@ -154,10 +154,10 @@ class Primary:
                         self._read(stream, primary.address, made.fence)
 
             made = view = self._views[zone] = ZoneView(zone, self._outside.ring, self._outside.begin, changed)
-            self._outside.begin(view.watch())
+            self._outside.begin(view.keep_looking())
         return view
 
-    def _settle(self, stream: Stream) -> Operation[None]:
+    def _await_readers(self, stream: Stream) -> Operation[None]:
         """Find out which readers are to get a stream's first sample."""
         while not self.closed and not stream.writer.registered:
             try:

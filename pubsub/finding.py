@@ -97,7 +97,7 @@ class Finding:
     def start(self) -> None:
         """Register for every topic."""
         if self.view is not None and self._in_zone is not None:
-            self._io.driver.start(self.view.watch())
+            self._io.driver.start(self.view.keep_looking())
             self._io.driver.start(keep(self._io.ring, self._in_zone))
         for topic, registration in self.registrations.items():
             self._io.driver.start(keep_subscriber(self._io.ring, registration, self._finder(topic)))

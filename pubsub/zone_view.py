@@ -49,7 +49,7 @@ class ZoneView:
         self._changed = changed
         self._hurried = False
 
-    def watch(self) -> Operation[None]:
+    def keep_looking(self) -> Operation[None]:
         """Look, as long as it is not closed."""
         while not self.closed:
             yield from self._look()
