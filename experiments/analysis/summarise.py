@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from experiments.analysis import lookups, losses, timeline
+from experiments.analysis import lookups, losses, sweeps, timeline
 from experiments.analysis.histogram import Histogram, cumulative, middle_us
 from experiments.analysis.queries import Counts
 from experiments.analysis.summary import LatencyPoint, Summary
@@ -59,6 +59,9 @@ def summarise(found: Sequence[Part], ingested: Ingested, counts: Counts) -> Summ
         summary.events += timeline.events(info, seconds)
         summary.timeline += timeline.timeline(info, seconds)
         summary.latency += _distributions(info, by_topic, steps)
+    infos = [part.info for part in found]
+    summary.ring_sizes = sweeps.ring_sizes(infos, summary.lookups)
+    summary.clients = sweeps.client_counts(infos, summary.deliveries, summary.disseminations)
     return summary
 
 

@@ -117,6 +117,31 @@ class Lookups(msgspec.Struct, frozen=True, kw_only=True):
     after_kill: dict[str, int] | None = None
 
 
+class RingSize(msgspec.Struct, frozen=True, kw_only=True):
+    """The lookups of one run and mode among runs of several ring sizes; latency until the owner is named."""
+
+    run: str
+    ring_size: int
+    mode: str
+    count: int
+    failed: int
+    hops: Hops | None
+    half_log2: float | None
+    expected_hops: float | None
+    latency_us: Latency | None
+
+
+class ClientCount(msgspec.Struct, frozen=True, kw_only=True):
+    """What one mode delivered in a run of so many publishers and subscribers. `lost` is null when nothing tells it."""
+
+    run: str
+    clients: int
+    mode: str
+    count: int
+    lost: int | None
+    latency_us: Latency
+
+
 class HopCount(msgspec.Struct, frozen=True):
     """How many answered lookups took so many hops."""
 
@@ -185,6 +210,8 @@ class Summary(msgspec.Struct, kw_only=True):
     subscribers: list[Subscriber]
     deliveries: list[Deliveries]
     disseminations: list[Dissemination] = []
+    ring_sizes: list[RingSize] = []
+    clients: list[ClientCount] = []
     lookups: list[Lookups]
     hops: list[HopCount]
     events: list[Events]

@@ -32,7 +32,7 @@ def draw(summary: Summary, out: Path) -> list[str]:
 
 def hops(summary: Summary) -> Figure | None:
     """One panel a run: the distribution of hops, its mean, and half log2 N."""
-    rows = [row for row in summary.lookups if row.hops is not None]
+    rows = [row for row in summary.lookups if row.hops is not None and row.run not in _about_clients(summary)]
     runs = list(dict.fromkeys(row.run for row in rows))[-MOST_PANELS:]
     if not runs:
         return None
@@ -46,26 +46,39 @@ def hops(summary: Summary) -> Figure | None:
 
 def latency(summary: Summary) -> Figure | None:
     """Cumulative latencies: a panel of deliveries and one of lookups, as far as there are any."""
-    tables = [name for name in ("delivery", "lookup") if any(point.table == name for point in summary.latency)]
+    about_clients = _about_clients(summary)
+    points = [point for point in summary.latency if point.table == "delivery" or point.run not in about_clients]
+    tables = [name for name in ("delivery", "lookup") if any(point.table == name for point in points)]
     if not tables:
         return None
     figure, axes = _panels(len(tables))
     for axis, table in zip(axes, tables, strict=False):
-        plots.latency_steps(axis, table, [point for point in summary.latency if point.table == table])
-    runs = list(dict.fromkeys(point.run for point in summary.latency))
+        plots.latency_steps(axis, table, [point for point in points if point.table == table])
+    runs = list(dict.fromkeys(point.run for point in points))
     _title(figure, summary, runs, "Latency", "share of all that took so long or less; points at 50 % and 99 %")
     return figure
 
 
 def ring_sizes(summary: Summary) -> Figure | None:
-    """Mean, median and 99th percentile of hops against ring size, when there is more than one size."""
-    rows = [row for row in summary.lookups if row.hops is not None and row.ring_size is not None]
-    if len({row.ring_size for row in rows}) < 2:
+    """Hops and latency against ring size, when there is more than one size."""
+    rows = [row for row in summary.ring_sizes if row.hops is not None]
+    if not rows:
+        return None
+    figure, axes = _panels(2)
+    plots.hops_by_ring_size(axes[0], rows)
+    plots.latency_by_ring_size(axes[1], rows)
+    _title(figure, summary, [row.run for row in rows], "Lookups against ring size", f"hops: {HOPS}")
+    return figure
+
+
+def clients(summary: Summary) -> Figure | None:
+    """Delivery latency against the number of clients."""
+    if not summary.clients:
         return None
     figure, axes = _panels(1)
-    plots.hops_by_ring_size(axes[0], rows)
-    runs = [row.run for row in rows]
-    _title(figure, summary, runs, "Hops against ring size", HOPS)
+    plots.latency_by_clients(axes[0], summary.clients)
+    runs = [row.run for row in summary.clients]
+    _title(figure, summary, runs, "Deliveries against clients", "publisher to subscriber; half of the clients are each")
     return figure
 
 
@@ -84,8 +97,13 @@ def timeline(summary: Summary) -> Figure | None:
     return figure
 
 
+def _about_clients(summary: Summary) -> set[str]:
+    """The runs whose lookups are only those that clients make when they start."""
+    return {run["run"] for run in summary.runs if run.get("clients") is not None}
+
+
 def _figures() -> dict[str, Callable[[Summary], Figure | None]]:
-    return {"hops": hops, "latency": latency, "ring-sizes": ring_sizes, "timeline": timeline}
+    return {"hops": hops, "latency": latency, "ring-sizes": ring_sizes, "clients": clients, "timeline": timeline}
 
 
 def _panels(count: int) -> tuple[Figure, list[plots.Axes]]:

@@ -12,7 +12,18 @@ import msgspec
 from experiments.analysis.summary import Summary, Verdict
 from experiments.traces.run import BadRun
 
-TABLES = ("subscribers", "disseminations", "deliveries", "lookups", "hops", "events", "timeline", "latency")
+TABLES = (
+    "subscribers",
+    "disseminations",
+    "deliveries",
+    "clients",
+    "lookups",
+    "ring_sizes",
+    "hops",
+    "events",
+    "timeline",
+    "latency",
+)
 SUMMARY_FILE = "summary.json"
 VERDICT_FILE = "verdict.json"
 

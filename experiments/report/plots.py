@@ -9,9 +9,17 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
-from experiments.analysis.summary import HopCount, LatencyPoint, Lookups, TimelinePoint
+from experiments.analysis.summary import ClientCount, HopCount, Latency, LatencyPoint, Lookups, RingSize, TimelinePoint
 
-__all__ = ["Axes", "by_second", "hop_bars", "hops_by_ring_size", "latency_steps"]
+__all__ = [
+    "Axes",
+    "by_second",
+    "hop_bars",
+    "hops_by_ring_size",
+    "latency_by_clients",
+    "latency_by_ring_size",
+    "latency_steps",
+]
 
 Place = Literal["upper left", "upper right", "lower right"]
 
@@ -104,28 +112,59 @@ def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> Non
     _finish(axis, "lower right")
 
 
-def hops_by_ring_size(axis: Axes, rows: Sequence[Lookups]) -> None:
-    """Mean with bars from median to 99th percentile, by mode, beside half log2 N."""
-    known = sorted(((row.ring_size, row) for row in rows if row.ring_size is not None), key=lambda pair: pair[0])
+def hops_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
+    """Mean, median and 99th percentile by mode, beside half log2 N."""
     for index, mode in enumerate(dict.fromkeys(row.mode for row in rows)):
-        own = [(size, row.hops) for size, row in known if row.mode == mode and row.hops is not None]
+        own = [(row.ring_size, row.hops) for row in rows if row.mode == mode and row.hops is not None]
         at = [size for size, _ in own]
         colour = COLOURS[index]
         axis.plot(at, [hops.mean for _, hops in own], "o-", color=colour, label=f"{mode}: mean")
         axis.plot(at, [hops.p50 for _, hops in own], "_", color=colour, markersize=12, label=f"{mode}: median")
         axis.plot(at, [hops.p99 for _, hops in own], "^", color=colour, markersize=6, label=f"{mode}: p99")
-    half = {size: row.half_log2 for size, row in known if row.half_log2 is not None}
+    half = {row.ring_size: row.half_log2 for row in rows if row.half_log2 is not None}
     axis.plot(list(half), list(half.values()), "--", color=REFERENCE, label="half log$_2$ N")
-    expected = {size: row.expected_hops for size, row in known if row.expected_hops is not None}
+    expected = {row.ring_size: row.expected_hops for row in rows if row.expected_hops is not None}
     with_list = "half log$_2$ N - half log$_2$ r + 1"
     axis.plot(list(expected), list(expected.values()), ":", color=REFERENCE, label=with_list)
-    sizes = list(dict.fromkeys(size for size, _ in known))
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axis.minorticks_off()
     axis.set_ylim(bottom=0)
-    axis.set_xlabel("ring size N (virtual nodes, logarithmic)")
     axis.set_ylabel("hops")
+    _by_number(axis, [row.ring_size for row in rows], "ring size N (virtual nodes, logarithmic)")
+
+
+def latency_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
+    """Median and 99th percentile of the time until the owner is named, by mode."""
+    _latency_lines(axis, [(row.mode, row.ring_size, row.latency_us) for row in rows if row.latency_us is not None])
+    axis.set_ylabel("lookup latency (logarithmic)")
+    _by_number(axis, [row.ring_size for row in rows], "ring size N (virtual nodes, logarithmic)")
+
+
+def latency_by_clients(axis: Axes, rows: Sequence[ClientCount]) -> None:
+    """Median and 99th percentile from publisher to subscriber, by mode."""
+    _latency_lines(axis, [(row.mode, row.clients, row.latency_us) for row in rows])
+    axis.set_ylabel("delivery latency (logarithmic)")
+    _by_number(axis, [row.clients for row in rows], "publishers and subscribers (logarithmic)")
+
+
+def _latency_lines(axis: Axes, points: Sequence[tuple[str, int, Latency]]) -> None:
+    """Two lines a mode, of (mode, number, latency)."""
+    for index, mode in enumerate(dict.fromkeys(mode for mode, _, _ in points)):
+        own = [(number, latency) for each, number, latency in points if each == mode]
+        at = [number for number, _ in own]
+        colour = COLOURS[index]
+        axis.plot(at, [latency.p50 for _, latency in own], "o-", color=colour, label=f"{mode}: median")
+        axis.plot(at, [latency.p99 for _, latency in own], "^--", color=colour, label=f"{mode}: p99")
+    axis.set_yscale("log")
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _time(value)))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _by_number(axis: Axes, numbers: Sequence[int], label: str) -> None:
+    """A logarithmic axis that shows just these numbers."""
+    shown = sorted(set(numbers))
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(shown, [f"{number:,}" for number in shown])
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlabel(label)
     _finish(axis, "upper left")
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -68,6 +69,11 @@ def heading(summary: Summary) -> list[str]:
 def tables(summary: Summary) -> Iterator[Table]:
     """The tables, each within 80 columns."""
     several = len(summary.runs) > 1
+    if summary.ring_sizes:
+        yield _ring_sizes(summary)
+    if summary.clients:
+        yield _client_counts(summary)
+    summary = _rest(summary)
     if summary.subscribers:
         yield _subscribers(summary, several)
     if summary.disseminations:
@@ -83,6 +89,19 @@ def tables(summary: Summary) -> Iterator[Table]:
         yield _after_kill(summary, several)
     if summary.events:
         yield _events(summary, several)
+
+
+def _rest(summary: Summary) -> Summary:
+    """What the tables of runs side by side do not show."""
+    sizes = {row.run for row in summary.ring_sizes}
+    counts = {row.run for row in summary.clients}
+    return replace(
+        summary,
+        subscribers=[row for row in summary.subscribers if row.run not in counts],
+        disseminations=[row for row in summary.disseminations if row.run not in counts],
+        deliveries=[row for row in summary.deliveries if row.run not in counts],
+        lookups=[row for row in summary.lookups if row.run not in sizes | counts],
+    )
 
 
 def notes(summary: Summary) -> list[str]:
@@ -110,6 +129,30 @@ def verdict_lines(verdict: Verdict) -> Iterator[Text]:
         yield Text(f"not kept: {failure}" if verdict.outcome == BROKEN else failure, style="bold red")
     ended = {KEPT: "every promise kept", BROKEN: "failed"}.get(verdict.outcome, verdict.outcome)
     yield Text(f"demo: {ended}, in {verdict.elapsed_s:.1f} s", style="bold")
+
+
+def _ring_sizes(summary: Summary) -> Table:
+    table = _table("Lookups by ring size (hops; us until the owner is named)", False, "mode")
+    _numbers(table, "N", "count", "failed", "mean", "p50", "p99", "half log2 N", "with list", "us p50", "us p99")
+    for row in summary.ring_sizes[:MOST_ROWS]:
+        hops, latency = row.hops, row.latency_us
+        figures = (_decimal(hops.mean), _number(hops.p50), _number(hops.p99)) if hops else ("-",) * 3
+        times = (_number(latency.p50), _number(latency.p99)) if latency else ("-",) * 2
+        counts = map(_number, (row.ring_size, row.count, row.failed))
+        expected = _decimal(row.half_log2), _decimal(row.expected_hops)
+        table.add_row(row.mode, *counts, *figures, *expected, *times, style="red" if row.failed else None)
+    return _more(table, len(summary.ring_sizes), "ring_sizes.csv")
+
+
+def _client_counts(summary: Summary) -> Table:
+    table = _table("Deliveries by number of clients (latency in us)", False, "mode")
+    _numbers(table, "clients", "count", "lost", "mean", "p50", "p99", "max")
+    for row in summary.clients[:MOST_ROWS]:
+        latency = row.latency_us
+        figures = (round(latency.mean), latency.p50, latency.p99, latency.max)
+        values = map(_number, (row.clients, row.count, row.lost, *figures))
+        table.add_row(row.mode, *values, style="red" if row.lost else None)
+    return _more(table, len(summary.clients), "clients.csv")
 
 
 def _subscribers(summary: Summary, several: bool) -> Table:
