@@ -7,7 +7,7 @@ from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
 from experiments.analysis.summary import ClientCount, HopCount, Latency, LatencyPoint, Lookups, RingSize, TimelinePoint
 
@@ -126,7 +126,7 @@ def hops_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
     expected = {row.ring_size: row.expected_hops for row in rows if row.expected_hops is not None}
     with_list = "half log$_2$ N - half log$_2$ r + 1"
     axis.plot(list(expected), list(expected.values()), ":", color=REFERENCE, label=with_list)
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.5 * axis.get_ylim()[1])  # room for the legend
     axis.set_ylabel("hops")
     _by_number(axis, [row.ring_size for row in rows], "ring size N (virtual nodes, logarithmic)")
 
@@ -154,6 +154,9 @@ def _latency_lines(axis: Axes, points: Sequence[tuple[str, int, Latency]]) -> No
         axis.plot(at, [latency.p50 for _, latency in own], "o-", color=colour, label=f"{mode}: median")
         axis.plot(at, [latency.p99 for _, latency in own], "^--", color=colour, label=f"{mode}: p99")
     axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high * (high / low) ** 0.4)  # room for the legend
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _time(value)))
     axis.yaxis.set_minor_formatter(NullFormatter())
 
