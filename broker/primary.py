@@ -49,6 +49,7 @@ class Primary:
         for stream in list(streams.by_number.values()):
             stream.fresh = False
             stream.pending.clear()
+            stream.read_at = stream.listed_at = outside.now()  # nobody has had the time to come
             self._adopt(stream)
 
     # Readers -------------------------------------------------------------------------------------------------------
