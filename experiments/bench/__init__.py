@@ -16,6 +16,10 @@ MODULES = {
     "ring-start": "experiments.bench.ring_start",
     "ring-kill": "experiments.bench.ring_kill",
     "pubsub-direct": "experiments.bench.pubsub_direct",
+    "pubsub-brokered": "experiments.bench.pubsub_brokered",
+    "pubsub-brokered-latency": "experiments.bench.pubsub_brokered_latency",
+    "failover": "experiments.bench.failover",
+    "clients": "experiments.bench.clients",
 }
 
 
