@@ -21,7 +21,7 @@ from broker.stream import Stream
 from broker.zone_state import Term
 from broker.zookeeper import ZooKeeperAuthority
 from chord.effects import Operation
-from chord.errors import LocalProtocolError, RemoteProtocolError
+from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
 from chord.sockets import Socket, endpoint, make_socket, parse_address
 from chord.trace import EventTrace
 from chord.zmq_driver import NOBLOCK
@@ -31,13 +31,15 @@ from pubsub.io_thread import IoThread
 from pubsub.layout import MAGIC
 from pubsub.messages import Subscribe
 from pubsub.sending import Sending
-from pubsub.zones import check_zone
+from pubsub.zones import check_zone, find_primary
 
 MESSAGES_AT_ONCE = 64
 PROBE_S = 0.2
 PROBE_EVERY_S = 0.5
 IDLE_CONNECTION_S = 10.0
-STARTING_PATIENCE_S = 10.0
+
+ZOOKEEPER_PATIENCE = 2.0
+"""How much longer than for the ring is waited for ZooKeeper, which may be in the middle of an election."""
 
 
 class _Connection:
@@ -72,7 +74,7 @@ class BrokerProcess:
         on_ready: Callable[[], None] = lambda: None,
         on_warning: Callable[[str], None] | None = None,
     ) -> None:
-        check_zone(zone)
+        self._zone = check_zone(zone)
         self.id = f"{random.SystemRandom().getrandbits(64):016x}"
         self._io = io = IoThread(f"broker-{self.id}", via, cluster, patience_s, trace, on_warning)
         ring_router, notify, _ = io.bind_router(host, 0, advertise and parse_host(advertise))
@@ -81,6 +83,7 @@ class BrokerProcess:
         self.warn = io.warn
         self.ring = io.ring
         self._connections: dict[str, _Connection] = {}
+        self._patience_s = patience_s
         self._on_ready = on_ready
         self._told_ready = False
         self._probed_at = 0.0
@@ -105,13 +108,30 @@ class BrokerProcess:
         self._ring_router = ring_router
 
     def start(self) -> None:
-        """Begin. Raises ZooKeeperUnreachable."""
+        """Begin. Raises what kept the ring from answering: nobody would find this broker; and ZooKeeperUnreachable."""
         self._io.start(self._ring_router)
         try:
-            self._authority.start(STARTING_PATIENCE_S)
+            self._wait_for_ring()
+            self._io.post(self.replica.on_the_ring.start)
+            self._authority.start(ZOOKEEPER_PATIENCE * self._patience_s)
         except BaseException:
             self._io.stop()
             raise
+
+    def _wait_for_ring(self) -> None:
+        answered: list[RingcastError | None] = []
+
+        def then(_found: object, error: RingcastError | None) -> None:
+            answered.append(error)
+            self._io.gate.open()
+
+        def ask() -> None:
+            self._io.driver.start(find_primary(self.ring, self._zone), then)
+
+        self._io.post(ask)
+        self._io.wait(lambda: bool(answered), -1.0)
+        if answered[0] is not None:
+            raise answered[0]
 
     def check(self) -> None:
         """Raise what ended the I/O thread, if anything did."""
@@ -179,7 +199,6 @@ class BrokerProcess:
 
     def _begin(self) -> None:
         self._io.driver.watch(self._router.fileno(), lambda: None)
-        self.replica.on_the_ring.start()
 
     def _work(self, now: float) -> bool:
         more = self._hearing.hear(now)

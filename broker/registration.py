@@ -43,6 +43,7 @@ class OnTheRing:
         self._publishers = publishers
         self._term: Term | None = None
         self._closed = False
+        self._complaining = False
         self._entries: dict[str, Entry] = {}
 
     def lead(self, term: Term) -> None:
@@ -93,14 +94,22 @@ class OnTheRing:
                     yield from self._outside.ring.put(record, name, b"", LEASE_S, notify=self._notify)
                     since_put_s = 0.0
                 entries = yield from self._outside.ring.get(record)
-            except RingcastError:
+            except RingcastError as error:
                 since_put_s = refresh_s
+                self._complain(f"the ring does not answer, so no new client finds this broker: {error}")
                 yield from sleep(RETRY_S)
                 continue
+            self._complain("")
             self._entries = {entry.entry: entry for entry in entries}
             self._tell()
             yield from sleep(POLL_S)
             since_put_s += POLL_S
+
+    def _complain(self, complaint: str) -> None:
+        """Warn once of what is wrong, and once when it is right again (empty)."""
+        if bool(complaint) != self._complaining:
+            self._complaining = bool(complaint)
+            self._outside.warn(f"zone {self._place.zone}: {complaint or 'the ring answers again'}")
 
     def _keep_primary(self, epoch: int) -> Operation[None]:
         """Have the ring name this broker, with versions that no lower epoch has."""
