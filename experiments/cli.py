@@ -65,7 +65,9 @@ def demo(
     master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json; the display goes to stderr.")] = False,
 ) -> None:
-    """16 ring nodes, 3 publishers of 336,776 real departures, 6 subscribers, a node killed on the way, Spark's tables.
+    """16 ring nodes, 2 zones of 3 brokers, 336,776 real departures, a node and a primary killed, Spark's tables.
+
+    Three publishers go through a zone; of six subscribers half read the publishers themselves, half through a zone.
 
     \b
     Example:

@@ -19,7 +19,7 @@ END_S = 25.0
 class Worker:
     """One process of experiments/demo/workers.py; `heard` holds the last value that it told of each kind."""
 
-    def __init__(self, label: str, part: str, what: str, number: float, traces: Path, via: list[str]) -> None:
+    def __init__(self, label: str, part: str, what: str, how: str, traces: Path, via: list[str]) -> None:
         self.label = label
         self.part = part
         self.what = what
@@ -28,7 +28,7 @@ class Worker:
         self._rest = b""
         self._counted = (time.monotonic(), 0)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        arguments = ["experiments.demo.workers", part, what, str(number), str(traces), *via]
+        arguments = ["experiments.demo.workers", part, what, how, str(traces), *via]
         self.process = start(arguments, subprocess.PIPE, self._errors.fileno(), subprocess.PIPE)
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)

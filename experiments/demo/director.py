@@ -1,4 +1,4 @@
-"""The course of the demo: ring, subscribers, publishers, kill, end, analysis, verdict."""
+"""The course of the demo: ring, zones, subscribers, publishers, two kills, end, analysis, verdict."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from experiments.demo.crew import END_S, Worker
 from experiments.demo.display import Display
 from experiments.demo.picture import Seat
 from experiments.demo.verdict import judge, read_answers
+from experiments.demo.zones import REPLICAS, ZONES, DemoZones
 from experiments.report.files import write_summary, write_verdict
 from experiments.report.terminal import print_summary, progress_bar
 from experiments.rings.settle import wait_for_full_lists
@@ -31,7 +32,10 @@ TOPICS = ("flights.EWR", "flights.JFK", "flights.LGA")
 NODES = 16
 LOOKUP_RATE = 100.0
 READY_S = 30.0
-KILL_WHEN_SENT = 0.5
+KILL_WHEN_SENT = 0.4
+KILL_PRIMARY_WHEN_SENT = 0.55
+"""Shares of the rows that were published when a ring node, and later a zone's primary, is killed."""
+
 TURN_S = 0.05
 
 
@@ -87,9 +91,13 @@ class Demo:
             with ExitStack() as stack:
                 stack.enter_context(display)
                 ring = stack.enter_context(LocalRing(self._traces))
+                zones = DemoZones(self._run / "zookeeper", self._traces)
+                stack.callback(zones.close)
                 stack.callback(self._kill_workers)
+                zones.launch_zookeeper()
                 self._form_ring(ring, display)
-                self._publish(ring, display)
+                self._form_zones(ring, zones, display)
+                self._publish(ring, zones, display)
                 self._end(display)
                 display.phase = "Spark reads the traces"
                 display.say(f"publishing is over; {display.phase}")
@@ -132,22 +140,29 @@ class Demo:
         display.say(f"one ring of {len(views)} members, every list full and in order")
         self._before = [node.identifier for node in ring.nodes]
 
-    def _publish(self, ring: LocalRing, display: Display) -> None:
+    def _form_zones(self, ring: LocalRing, zones: DemoZones, display: Display) -> None:
+        via = ring.addresses()[:3]
+        display.phase = f"starting {len(ZONES)} zones of {REPLICAS} brokers; ZooKeeper elects their primaries"
+        display.say(display.phase)
+        zones.launch(via)
+        self._wait(lambda: zones.ready and zones.in_sync(via), READY_S, display)
+
+    def _publish(self, ring: LocalRing, zones: DemoZones, display: Display) -> None:
         victim, topics = self._victim(ring)
         for seat in display.seats:
             seat.topics = topics.get(seat.address, [])
         others = [node.address for node in ring.nodes if node is not victim]
         subscribers = [
-            self._start(f"subscriber {_airport(topic)} {number + 1}", "subscribe", topic, 0, ring.addresses()[:3])
+            self._start(f"subscriber {_airport(topic)} {how}", "subscribe", topic, how, ring.addresses()[:3])
             for topic in TOPICS
-            for number in range(2)
+            for how in ("direct", "brokered")
         ]
-        asking = self._start("lookups", "ask", str(self._run / "answers.msgpack"), LOOKUP_RATE, others[:4])
-        display.phase = "6 subscribers register; 3 publishers find them through the ring"
+        asking = self._start("lookups", "ask", str(self._run / "answers.msgpack"), str(LOOKUP_RATE), others[:4])
+        display.phase = "6 subscribers register, half of them with a zone; 3 publishers find them on the ring"
         display.say(display.phase)
         self._wait(lambda: all(worker.ready for worker in (*subscribers, asking)), READY_S, display)
         publishers = [
-            self._start(f"publisher {_airport(topic)}", "publish", topic, self._seconds, ring.addresses()[-3:])
+            self._start(f"publisher {_airport(topic)}", "publish", topic, str(self._seconds), ring.addresses()[-3:])
             for topic in TOPICS
         ]
         self._wait(lambda: all(worker.ready for worker in publishers), READY_S, display)
@@ -162,6 +177,8 @@ class Demo:
 
         self._wait(lambda: sent() >= KILL_WHEN_SENT * total, 3 * self._seconds, display)
         self._kill(ring, victim, display, total - sent(), topics[victim.address])
+        self._wait(lambda: sent() >= KILL_PRIMARY_WHEN_SENT * total, 3 * self._seconds, display)
+        self._kill_primary(ring, zones, display, total - sent())
         self._wait(lambda: all(publisher.done for publisher in publishers), 3 * self._seconds, display)
 
     def _victim(self, ring: LocalRing) -> tuple[Node, dict[str, list[str]]]:
@@ -184,6 +201,15 @@ class Demo:
         display.phase = f"kill -9 of {victim.address}, owner of {', '.join(topics)}"
         display.say(f"{display.phase}; {unsent:,} rows unsent")
 
+    def _kill_primary(self, ring: LocalRing, zones: DemoZones, display: Display, unsent: int) -> None:
+        """Kill the primary of the zone that most of the brokered subscribers read from."""
+        read = [each.heard["zone"] for each in self._workers if each.part == "subscribe" and each.heard["zone"]]
+        zone = max(ZONES, key=read.count)
+        broker = zones.kill_primary(zone, ring.addresses()[:3])
+        self._info.primary_kill_us, self._info.killed_zone = zones.killed_us, zone
+        display.phase = f"kill -9 of {broker.address}, primary of {zone}"
+        display.say(f"{display.phase}; {unsent:,} rows unsent")
+
     def _end(self, display: Display) -> None:
         for worker in self._workers:
             if worker.part != "publish":
@@ -194,8 +220,8 @@ class Demo:
 
     # Processes -----------------------------------------------------------------------------------------------------
 
-    def _start(self, label: str, part: str, what: str, number: float, via: list[str]) -> Worker:
-        worker = Worker(label, part, what, number, self._traces, via)
+    def _start(self, label: str, part: str, what: str, how: str, via: list[str]) -> Worker:
+        worker = Worker(label, part, what, how, self._traces, via)
         self._workers.append(worker)
         return worker
 
@@ -220,7 +246,10 @@ class Demo:
     def _subscribers(self) -> dict[str, SubscriberInfo]:
         return {
             worker.heard["id"]: SubscriberInfo(
-                topics=[worker.what], from_start=True, label=worker.label.removeprefix("subscriber ")
+                topics=[worker.what],
+                from_start=True,
+                label=worker.label.removeprefix("subscriber "),
+                zone=worker.heard["zone"] or None,
             )
             for worker in self._workers
             if worker.part == "subscribe" and worker.ready

@@ -10,6 +10,7 @@ from experiments.analysis.summary import BROKEN, KEPT, Summary, Verdict
 from experiments.rings.load import Answer, wrong_owners
 
 SAMPLES_AFTER_KILL = 1_000
+FAILOVER_MS = 10_000.0
 
 
 def judge(answers: list[Answer], before: list[int], after: list[int], killed_at: float, summary: Summary) -> Verdict:
@@ -25,6 +26,11 @@ def judge(answers: list[Answer], before: list[int], after: list[int], killed_at:
         failures.append(f"{wrong_after} of {late} lookups after the kill failed or named the wrong owner")
     if wrong_before:
         failures.append(f"{wrong_before} lookups before the kill failed or named the wrong owner")
+    for each in summary.disseminations:
+        if each.mode == "brokered" and (each.failover_ms is None or each.failover_ms > FAILOVER_MS):
+            failures.append(f"brokered subscribers waited {each.failover_ms} ms for the zone's next primary")
+    if not any(each.mode == "brokered" for each in summary.disseminations):
+        failures.append("nothing was delivered through brokers")
     for subscriber in summary.subscribers:
         got = subscriber.delivered_after_kill or 0
         if got < SAMPLES_AFTER_KILL:

@@ -1,7 +1,7 @@
 """The processes of the demo besides the ring nodes. Each tells its progress as lines of JSON on stdout.
 
     python -m experiments.demo.workers publish TOPIC SECONDS TRACES VIA...
-    python -m experiments.demo.workers subscribe TOPIC - TRACES VIA...
+    python -m experiments.demo.workers subscribe TOPIC direct|brokered TRACES VIA...
     python -m experiments.demo.workers ask ANSWERS RATE TRACES VIA...
 
 A publisher waits for a line on stdin before it begins; the others end when stdin is closed.
@@ -22,8 +22,10 @@ from experiments.flights import departures
 from experiments.rings.load import LookupLoad
 from pubsub.client import Publisher, Subscriber
 
-READERS = 2
 TELL_S = 0.2
+READERS = 2
+"""The subscriber that reads the publisher itself, and the zone that reads for all others."""
+
 READERS_WITHIN_S = 20.0
 FLUSH_WITHIN_S = 20.0
 HOUR_S = 3600.0
@@ -41,10 +43,10 @@ def told_to_end() -> bool:
 
 
 def publish(topic: str, seconds: float, traces: Path, via: list[str]) -> None:
-    """Publish the departures from one airport, evenly over so many seconds."""
+    """Publish the departures from one airport through a zone, evenly over so many seconds."""
     airport = topic.rpartition(".")[2]
     lines = [departure.line for departure in departures() if departure.origin == airport]
-    with Publisher(via, history=0, trace=traces) as publisher:
+    with Publisher(via, history=0, trace=traces, brokered=True) as publisher:
         publisher.wait_for_readers(topic, READERS, READERS_WITHIN_S)
         tell(id=publisher.id, total=len(lines), sent=0)
         os.read(0, 1)
@@ -65,12 +67,12 @@ def publish(topic: str, seconds: float, traces: Path, via: list[str]) -> None:
         tell(sent=sent, done=True)
 
 
-def subscribe(topic: str, traces: Path, via: list[str]) -> None:
+def subscribe(topic: str, brokered: bool, traces: Path, via: list[str]) -> None:
     """Receive every sample of one topic."""
     received = 0
     told_at = 0.0
-    with Subscriber([topic], via, trace=traces) as subscriber:
-        tell(id=subscriber.id, received=0)
+    with Subscriber([topic], via, trace=traces, brokered=brokered) as subscriber:
+        tell(id=subscriber.id, zone=subscriber.zone, received=0)
         while not told_to_end():
             received += len(subscriber.receive_batch(TELL_S))
             if time.monotonic() - told_at >= TELL_S:
@@ -103,7 +105,7 @@ def main() -> None:
     if part == "publish":
         publish(what, float(number), Path(traces), via)
     elif part == "subscribe":
-        subscribe(what, Path(traces), via)
+        subscribe(what, number == "brokered", Path(traces), via)
     else:
         ask(Path(what), float(number), Path(traces), via)
 

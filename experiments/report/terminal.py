@@ -156,14 +156,15 @@ def _client_counts(summary: Summary) -> Table:
 
 
 def _subscribers(summary: Summary, several: bool) -> Table:
-    table = _table("Subscribers (latency in us)", several, "subscriber", "topics")
+    names = ("subscriber", "topics") if any(len(row.topics) != 1 for row in summary.subscribers) else ("subscriber",)
+    table = _table("Subscribers (latency in us)", several, *names)
     _numbers(table, "sent", "got", "lost", "twice", "p50", "p99", "max")
     for row in summary.subscribers[:MOST_ROWS]:
         latency = row.latency_us
         figures = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
-        names = (row.run, row.name, str(len(row.topics)))
+        told = (row.run, row.name, str(len(row.topics)))[: len(names) + 1]
         values = (row.published, row.distinct, row.lost, row.duplicated, *figures)
-        table.add_row(*_names(names, several), *map(_number, values), style="red" if row.lost else None)
+        table.add_row(*_names(told, several), *map(_number, values), style="red" if row.lost else None)
     return _more(table, len(summary.subscribers), "subscribers.csv")
 
 
