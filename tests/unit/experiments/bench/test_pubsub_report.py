@@ -42,7 +42,7 @@ def test_samples_that_do_not_are_not(capsys: pytest.CaptureFixture[str], order: 
     assert (said["received"], said["in_order"]) == (WANTED, False)
 
 
-def test_the_last_wanted_sample_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_wanted_sample_is_told() -> None:
     """Once, and not before."""
     told: list[bool] = []
     take, _ = counting(WANTED, 100, False, lambda: told.append(True))
