@@ -23,7 +23,7 @@ from experiments.sweep.plan import describe
 from experiments.traces.run import TRACES
 
 FINGERS_S = 4.0
-"""The finger tables fill within a few refreshes; no request tells when they are full."""
+"""The finger tables fill within a few refreshes; no request tells when they are full. A small ring needs none."""
 
 WARM = 3
 """Lookups through each node that leave no trace: they connect the client to all of them."""
@@ -37,7 +37,8 @@ def sweep_ring(part: Path, size: int, lookups: int, told: Callable[[int], None])
     with LocalRing() as ring:
         ring.grow(size)
         wait_for_full_lists(ring)
-        time.sleep(FINGERS_S)
+        if size - 1 > Settings().successors:
+            time.sleep(FINGERS_S)
         info.save(part)
         ask(ring.addresses(), lookups, part / TRACES, told)
 

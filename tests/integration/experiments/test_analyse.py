@@ -220,8 +220,8 @@ def test_files_are_written_beside_the_run(run: Written, summary: Summary) -> Non
     assert all((out / name).stat().st_size for name in content["files"])
 
 
-def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Session) -> None:
-    """Only lookups, two run.json, simulated, one spool cut short: partial runs are runs too."""
+def test_a_sweep_is_counted_by_ring_size_and_by_number_of_clients(tmp_path: Path, spark: Session) -> None:
+    """Runs of lookups alone, cut short, and of deliveries: partial runs are runs too."""
     for size in (4, 16):
         replace(examples.RUN, run=f"n{size}", source="sim", ring_size=size, successors=2, seed=1).save(
             tmp_path / f"n{size}"
@@ -232,13 +232,26 @@ def test_a_sweep_of_ring_sizes_draws_hops_against_size(tmp_path: Path, spark: Se
         spool.close()
         with next((tmp_path / f"n{size}" / "traces").iterdir()).open("ab") as file:
             file.write(b"\xdc\x00\x10\xa6lookup\x01")
+    for mode in ("direct", "brokered"):
+        replace(examples.RUN, run=mode, source="sim", ring_size=8, clients=2).save(tmp_path / mode)
+        spool = Spool(tmp_path / mode / "traces", "sim")
+        for number in range(1, 11):
+            row = replace(examples.DELIVERY, mode=mode, sequence=number, published_us=100, received_us=100 + number)
+            spool.append(row)
+        spool.append(replace(examples.PUBLICATION, last=10 if mode == "direct" else 12))
+        spool.append(replace(examples.LOOKUP, hops=0))
+        spool.close()
 
     found = analyse(tmp_path, "local[2]", tmp_path / "analysis", session=spark)
 
-    assert [(row.ring_size, row.count, row.ok) for row in found.lookups] == [(4, 20, 20), (16, 20, 20)]
+    sizes = [(row.ring_size, row.count, row.failed, row.hops and row.hops.mean) for row in found.ring_sizes]
+    assert sizes == [(4, 20, 0, 0.95), (16, 20, 0, 0.95)]
     assert found.damage["cut_tails"] == 2
-    assert "ring-sizes.png" in found.files
-    assert (found.subscribers, found.deliveries) == ([], [])
+    assert [(row.clients, row.mode, row.count, row.lost, row.latency_us.p50) for row in found.clients] == [
+        (2, "brokered", 10, 2, 5),
+        (2, "direct", 10, 0, 5),
+    ]
+    assert {"ring-sizes.png", "clients.png", "ring_sizes.csv", "clients.csv"} <= set(found.files)
 
 
 def test_an_analysis_keeps_the_verdict_of_the_demo(tmp_path: Path, spark: Session) -> None:
