@@ -87,8 +87,9 @@ class Ground:
 class Zone:
     """The brokers of a zone with a name of its own. At the end, no epoch may have had two primaries."""
 
-    def __init__(self, ground: Ground, name: str = "") -> None:
+    def __init__(self, ground: Ground, name: str = "", options: tuple[str, ...] = ()) -> None:
         self.name = name or f"zone-{next(_numbers)}"
+        self._options = options
         self.brokers: list[Broker] = []
         self._ground = ground
 
@@ -100,7 +101,15 @@ class Zone:
         folder = self._ground.folder / f"{self.name}-{len(self.brokers)}"
         folder.mkdir()
         arguments = ["broker.cli", "broker", "--zone", self.name, "--zookeeper", self._ground.zookeeper.hosts]
-        arguments += ["--session", str(session_s), "--port", str(port), "--trace", str(folder / "trace")]
+        arguments += [
+            "--session",
+            str(session_s),
+            "--port",
+            str(port),
+            "--trace",
+            str(folder / "trace"),
+            *self._options,
+        ]
         for address in self._ground.via:
             arguments += ["--via", address]
         with (folder / "errors").open("wb") as errors:

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from chord.client import RingClient
 from tests.integration.broker.traffic import Traffic
 from tests.integration.broker.zones import Ground, Zone
 from tests.waiting import eventually
@@ -94,3 +95,29 @@ def test_a_primary_that_dies_while_zookeeper_is_away_is_succeeded_afterwards(gro
         traffic.flows()
         zone.wait_in_sync()
         assert zone.epoch == 2
+
+
+def test_the_ring_away_stops_nothing_that_goes_on():
+    """All of it is killed, which brokers say once; when it is back, empty, old and new clients find the zone."""
+    with Ground(1) as ground, Zone(ground, options=("--patience", "0.5")) as zone:
+        brokers = zone.grow(2)
+        with zone.subscriber() as reader, zone.publisher() as writer, Traffic(zone.name, [writer], [reader]) as traffic:
+            traffic.flows()
+            (node,) = ground.ring.nodes
+            port = int(node.address.rpartition(":")[2])
+            ground.ring.kill(node)
+            for broker in brokers:
+                eventually(lambda broker=broker: "the ring does not answer, so no new client" in broker.said())
+            traffic.flows()
+
+            ground.ring.wait_ready([ground.ring.launch([], port)])
+
+            for broker in brokers:
+                eventually(lambda broker=broker: "the ring answers again" in broker.said())
+            with zone.subscriber() as later:
+                assert later.receive(20.0) is not None
+            with RingClient(ground.via) as client:
+                eventually(lambda: f"sub/{reader.id}" in {entry.entry for entry in client.get(zone.name)})
+            zone.harm(signal.SIGKILL)
+            traffic.flows()
+        assert [broker.said().count("the ring does not answer") for broker in brokers] == [1, 1]
