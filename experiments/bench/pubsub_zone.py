@@ -31,13 +31,13 @@ class BenchZone:
         self.via = local.via[0]
         self._replicas = replicas
         self._client = stack.enter_context(RingClient([self.via]))
-        self._settle()
+        self._wait_in_sync()
 
     def replenish(self) -> None:
         """Start brokers until there are as many as there are to be, and wait until they are in sync."""
         missing = self._replicas - len(self.zones.members)
         self.zones.wait_ready([self.zones.launch(ZONE) for _ in range(missing)])
-        self._settle()
+        self._wait_in_sync()
 
     def primary(self) -> LocalBroker:
         """The broker that serves the zone, by what the ring says."""
@@ -46,7 +46,7 @@ class BenchZone:
             raise ProcessFailed("the zone has no primary")
         return self.zones.at(load.primary.address)
 
-    def _settle(self) -> None:
+    def _wait_in_sync(self) -> None:
         deadline = time.monotonic() + SETTLED_S
         while (load := self._load()) is None or not load.in_sync == load.brokers == self._replicas:
             if time.monotonic() > deadline:
