@@ -59,10 +59,11 @@ def half_log2(ring_size: int) -> float:
 def expected_hops(ring_size: int, successors: int) -> float:
     """Half log2 N - half log2 r + 1: a list of r successors saves the last halvings.
 
-    A list that holds all others makes it one hop, or none for the key's predecessor itself: (N - 1) / N.
+    A list that holds all others makes it one hop, or none if the node asked is the key's predecessor or owner:
+    (N - 2) / N.
     """
     if successors >= ring_size - 1:
-        return (ring_size - 1) / ring_size
+        return max(0, ring_size - 2) / ring_size
     return half_log2(ring_size) - math.log2(max(1, successors)) / 2 + 1
 
 
