@@ -26,12 +26,12 @@ out or cut off; half a minute outlasts most of what passes, and costs no more th
 BLOCKING_FOR_S = 10.0
 """The same for a silent reader whose buffer is full: the publisher and every other reader wait for it."""
 
-ZONE_DETACHED_FOR_S = 30.0
-"""The same for a zone, whose next primary has to be elected first."""
-
 DETACHED_FOR_S = 3.0
 """A reader whose connection broke is given up unless it comes back within this time. After the publisher itself stood
 still it has `EXPECTED_FOR_S`, since the ring may have forgotten the publisher, and has to tell of it again."""
+
+ZONE_AWAY_FOR_S = 30.0
+"""How long a zone that was expected, or whose connection broke, is waited for: it may have to elect a primary first."""
 
 
 class Writer:
@@ -65,8 +65,13 @@ class Writer:
         if self._expected is None:
             self._best_effort = frozenset(best_effort)
             awaited = (name for name in registered if name not in self.readers and name not in self._not_awaited)
-            self._expected = {name: float("inf") if name == self.own else now + EXPECTED_FOR_S for name in awaited}
+            self._expected = {name: now + self._expected_for_s(name) for name in awaited}
             self._not_awaited.clear()
+
+    def _expected_for_s(self, name: str) -> float:
+        if name == self.own:
+            return float("inf")
+        return ZONE_AWAY_FOR_S if zone_of(name) else EXPECTED_FOR_S
 
     @property
     def settled(self) -> bool:
@@ -161,8 +166,8 @@ class Writer:
         Returns the former, and a note of each of both that lacks samples that it was to get.
         """
         notes = [
-            GivenUp(name, 0, f"was registered before the publisher and did not connect within {EXPECTED_FOR_S:g} s")
-            for name in self._overdue(now)
+            GivenUp(name, 0, f"was registered before the publisher and did not connect within {within_s:g} s")
+            for name, within_s in self._overdue(now)
             if name not in self._best_effort
         ]
         silent = []
@@ -179,20 +184,20 @@ class Writer:
             _keep(self.unsaid, note)
         return silent, lacking
 
-    def _overdue(self, now: float) -> list[str]:
-        """Stop waiting for whoever did not connect in time."""
+    def _overdue(self, now: float) -> list[tuple[str, float]]:
+        """Stop waiting for whoever did not connect in time; returns their names, and how long that was."""
         expected = self._expected or {}
         overdue = [name for name, until in expected.items() if until <= now]
         for name in overdue:
             del expected[name]
-        return overdue
+        return [(name, self._expected_for_s(name)) for name in overdue]
 
     def _why_given_up(self, reader: Reader, now: float) -> str:
         """What a reader did not do in time; empty for one that is there."""
         if reader.name == self.own:
             return ""
         if reader.detached_at is not None:
-            patience_s = ZONE_DETACHED_FOR_S if zone_of(reader.name) else DETACHED_FOR_S
+            patience_s = ZONE_AWAY_FOR_S if zone_of(reader.name) else DETACHED_FOR_S
             back_by = max(reader.detached_at + patience_s, self._found_again_by)
             if now > back_by:
                 within_s = round(back_by - reader.detached_at, 1)
