@@ -36,9 +36,10 @@ class StreamEntry(msgspec.Struct, array_like=True, frozen=True):
 
 
 class StreamList(msgspec.Struct, tag="streams", array_like=True, frozen=True):
-    """Streams of the primary in the order of their numbers; `complete` when there are no more now."""
+    """Streams of the primary after number `after`, in the order of numbers; `complete` when there are no more now."""
 
     zone_epoch: Count
+    after: Count
     entries: Annotated[tuple[StreamEntry, ...], Meta(max_length=STREAMS_AT_ONCE)]
     complete: bool
 

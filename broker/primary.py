@@ -61,7 +61,7 @@ class Primary:
             return NotPrimary(message.stream, message.zone_epoch)
         stream = self._streams.by_key.get((message.topic, message.publisher))
         if stream is None:
-            if message.source is None:
+            if message.source is None or message.reader.startswith(BACKUP):
                 return Gone(message.stream)
             stream = self._begin(message.topic, message.publisher, message.source)
             if stream is None:
@@ -101,9 +101,9 @@ class Primary:
                     break
                 entries.append(StreamEntry(stream.number, stream.topic, stream.producer, stream.source))
         complete = len(entries) < STREAMS_AT_ONCE
+        self._outside.tell(follower.route, StreamList(self.term.epoch, follower.told, tuple(entries), complete))
         if entries:
             follower.told = entries[-1].number
-        self._outside.tell(follower.route, StreamList(self.term.epoch, tuple(entries), complete))
 
     # Sources -------------------------------------------------------------------------------------------------------
 
