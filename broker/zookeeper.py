@@ -127,7 +127,7 @@ class ZooKeeperAuthority:
             try:
                 if self._stopping or not self._nodes.connected:
                     raise ZooKeeperUnreachable(f"ZooKeeper at {self._nodes.hosts} does not answer")
-                self._settle(self._nodes.read())
+                self._act_on(self._nodes.read())
             except (ZooKeeperUnreachable, ZooKeeperRefused, DamagedState) as error:
                 failing_since = min(failing_since, time.monotonic())
                 if not isinstance(error, ZooKeeperUnreachable) or time.monotonic() - failing_since >= AWAY_S:
@@ -137,7 +137,7 @@ class ZooKeeperAuthority:
                 self._complain("")
                 pause_s, retry_s, failing_since = RECONCILE_S, RETRY_S[0], math.inf
 
-    def _settle(self, view: View) -> None:
+    def _act_on(self, view: View) -> None:
         """Decide on what was read, do what follows, and read again if that was to change something."""
         state = self._known = prevailing(view.state, self._known)
         decision = decide(self._me, view.candidates, state, self._suspects())

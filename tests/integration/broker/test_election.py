@@ -340,7 +340,7 @@ def test_arguments_that_will_not_do(hosts: str, broker: str, address: str, said:
 
 @pytest.mark.parametrize(("asked_s", "granted_s"), [(0.1, 1), (61.0, 60)])
 def test_a_session_that_is_not_granted_is_said(election: Election, asked_s: float, granted_s: float):
-    """ZooKeeper gives two of its ticks at least, and a minute at most."""
+    """The embedded ZooKeeper gives a second at least, and a minute at most."""
     one = election.standing("aa", asked_s).start()
 
     assert one.warnings == [
