@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from broker.processes import end, read_line, start
+from broker.processes import ProcessFailed, end, read_line, start
 from experiments.bench.nats_server import start_server
 from experiments.bench.pubsub_zone import BenchZone
 
@@ -27,7 +27,7 @@ class Work(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A publisher that waits for a line, and a subscriber that says `ready` and then what it got."""
+    """A publisher that waits for a line, and a subscriber that is there and will say what it got."""
 
     publisher: Process
     subscriber: Process
@@ -54,20 +54,21 @@ def ours_brokered(replicas: int) -> System:
 def nats(stack: ExitStack, work: Work) -> Pair:
     """Through a NATS server."""
     address = start_server(stack)
-    subscriber = role(stack, "nats-subscriber", address, *_counted(work))
+    subscriber = _ready(role(stack, "nats-subscriber", address, *_counted(work)))
     return Pair(role(stack, "nats-publisher", address, *map(str, work)), subscriber)
 
 
 def zenoh_peer(stack: ExitStack, work: Work) -> Pair:
     """Zenoh without anything between."""
     publisher = role(stack, "zenoh-publisher", "peer", *map(str, work))
-    return Pair(publisher, role(stack, "zenoh-subscriber", read_line(publisher), "peer", *_counted(work)))
+    subscriber = role(stack, "zenoh-subscriber", read_line(publisher), "peer", *_counted(work))
+    return Pair(publisher, _ready(subscriber))
 
 
 def zenoh_router(stack: ExitStack, work: Work) -> Pair:
     """Through a Zenoh router."""
     endpoint = read_line(role(stack, "zenoh-router"))
-    subscriber = role(stack, "zenoh-subscriber", endpoint, "client", *_counted(work))
+    subscriber = _ready(role(stack, "zenoh-subscriber", endpoint, "client", *_counted(work)))
     publisher = role(stack, "zenoh-publisher", endpoint, *map(str, work))
     read_line(publisher)
     return Pair(publisher, subscriber)
@@ -89,8 +90,17 @@ def role(stack: ExitStack, name: str, *arguments: str) -> Process:
 
 
 def _ours(stack: ExitStack, via: str, dissemination: str, work: Work) -> Pair:
-    subscriber = role(stack, "ours-callback" if work.rate else "ours-subscriber", via, dissemination, str(work.samples))
+    """The subscriber is registered first, so it is to get the first sample, through whatever lies between."""
+    reading = "ours-callback" if work.rate else "ours-subscriber"
+    subscriber = _ready(role(stack, reading, via, dissemination, str(work.samples)))
     return Pair(role(stack, "ours-publisher", via, dissemination, *map(str, work)), subscriber)
+
+
+def _ready(subscriber: Process) -> Process:
+    said = read_line(subscriber)
+    if said != "ready":
+        raise ProcessFailed(f"a subscriber said {said!r}, expected 'ready'")
+    return subscriber
 
 
 def _counted(work: Work) -> list[str]:
