@@ -87,8 +87,8 @@ class InSync:
 
 
 def _has_it(stream: Stream, broker: str) -> bool:
-    """Whether a backup has what the source of a stream was given leave to forget."""
+    """Whether a backup has what the source of a stream was given leave to forget, by this primary or the last."""
     if stream.upstream.next is None:
         return True
     reader = stream.writer.readers.get(BACKUP + broker)
-    return reader is not None and reader.received >= (stream.upstream.safe or 0)
+    return reader is not None and reader.received >= max(stream.upstream.safe or 0, stream.led_from)

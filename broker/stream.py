@@ -28,7 +28,8 @@ class Stream:
 
     Until it is `primed`, that is until the past samples have come that its source had when it was first read, readers
     wait in `pending`: what a late one is to get is counted from the newest. `fresh`: nobody had it before this primary,
-    so its source keeps everything until the readers that are to get the first sample are there.
+    so its source keeps everything until the readers that are to get the first sample are there. `led_from` is the newest
+    that this primary had when it began to lead: what of it was said to be safe before, it does not know.
     """
 
     def __init__(self, number: int, topic: str, producer: int, source: PublisherRecord, now: float) -> None:
@@ -42,6 +43,7 @@ class Stream:
         self.pending: dict[str, tuple[bytes, Subscribe]] = {}
         self.fresh = True
         self.primed = False
+        self.led_from = 0
         self.listed_at = now
         self.read_at = now
         self.ended_at: float | None = None
@@ -57,18 +59,16 @@ class Stream:
         upstream.fence = fence
         upstream.reader_epoch = reader_epoch
         upstream.earlier = True if name.startswith(BACKUP) else None
-        upstream.safe = None if name.startswith(BACKUP) else self._safe_so_far()
+        # A new primary knows of nothing that the others have it too, and gives leave to forget nothing.
+        upstream.safe = None if name.startswith(BACKUP) else 0
         upstream.heard_at = None
         upstream.began_at = now
         return upstream.subscribe(now)
 
-    def _safe_so_far(self) -> int | None:
-        """A new primary knows of nothing that the others have it too, and gives leave to forget nothing."""
-        return self.writer.log.first_sequence - 1 if self.upstream.next is not None else 0
-
     def lead(self, zone_epoch: int) -> None:
         """From now on this broker writes it, in the name of the zone in this epoch."""
         self.writer.zone_epoch = zone_epoch
+        self.led_from = 0 if self.upstream.next is None else self.upstream.next - 1
         for logged in self.writer.log:
             assert isinstance(logged.frame, bytearray)
             stamp(logged.frame, zone_epoch)
