@@ -208,7 +208,7 @@ class BrokerProcess:
             for stream in touched.values():
                 self._serve(stream)
         if self.replica.work(now):
-            for stream in list(self.replica.streams.by_number.values()):
+            for stream in self.replica.streams.primed:
                 self._hearing.forget_silent(stream, now)
             self._close_idle(now)
         return more

@@ -46,6 +46,11 @@ class Streams:
         self.by_number.pop(stream.number, None)
         self.unsaid.pop(stream.number, None)
 
+    @property
+    def primed(self) -> list[Stream]:
+        """Those that serve readers. Whoever waits for another one to be primed has not failed to come."""
+        return [stream for stream in self.by_number.values() if stream.primed]
+
     def clear(self) -> None:
         """Keep nothing, and say nothing: to a publisher, a good-bye would mean that its zone wants no more."""
         self.by_key.clear()
