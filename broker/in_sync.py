@@ -2,7 +2,8 @@
 
 A backup that is in sync has every sample that was said to be safe. One is taken in when it has; it is waited for from
 the moment that it follows, for it would never catch up with a primary under load otherwise. One that is gone is waited
-for until ZooKeeper has taken it out, for a backup that is in the set may become primary.
+for until ZooKeeper has taken it out, for a backup that is in the set may become primary. For the same reason everybody
+is waited for who may be in the set without our knowing: who is in a proposal that is not known to be settled.
 """
 
 from __future__ import annotations
@@ -39,27 +40,28 @@ class InSync:
 
     def __init__(self, me: str, term: Term, outside: Outside) -> None:
         self.followers: dict[str, Follower] = {}
+        self.waited_for: frozenset[str] = frozenset()
+        """The names that those read under who are waited for."""
         self._me = me
         self._term = term
         self._outside = outside
         self._proposed: frozenset[str] = frozenset()
+        self._maybe: frozenset[str] = frozenset()
+        self._joining: frozenset[str] = frozenset()
         self._proposed_at = float("-inf")
-        self._waited_for = self._names(())
+        self._name()
 
     def on_term(self, term: Term) -> None:
         """ZooKeeper tells what holds in this epoch: a proposal is settled, or a broker came or went."""
         self._term = term
-        self._proposed = frozenset()
+        if term.in_sync == self._proposed:
+            self._maybe = frozenset()
         self._proposed_at = float("-inf")
+        self._name()
 
-    @property
-    def waited_for(self) -> frozenset[str]:
-        """The names that those read under who are waited for."""
-        return self._waited_for
-
-    def _names(self, joining: Iterable[str]) -> frozenset[str]:
-        awaited = self._term.in_sync | self._proposed | frozenset(joining)
-        return frozenset(BACKUP + broker for broker in awaited - {self._me})
+    def _name(self) -> None:
+        awaited = self._term.in_sync | self._maybe | self._joining
+        self.waited_for = frozenset(BACKUP + broker for broker in awaited - {self._me})
 
     def heard(self, broker: str, route: bytes, now: float) -> Follower:
         """A backup follows."""
@@ -76,14 +78,16 @@ class InSync:
         present = self._term.live & self.followers.keys()
         wanted = self._term.in_sync & (present | {self._me}) | {self._me}
         late = present - wanted
-        self._waited_for = self._names(each for each in late if now - self.followers[each].since < JOINING_S)
+        self._joining = frozenset(each for each in late if now - self.followers[each].since < JOINING_S)
         if late:
             kept = list(streams)
             wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in kept)}
         if wanted != self._term.in_sync and now - self._proposed_at > PROPOSAL_S:
             self._proposed = wanted
+            self._maybe |= wanted
             self._proposed_at = now
             self._outside.propose(self._term.epoch, wanted)
+        self._name()
 
 
 def _has_it(stream: Stream, broker: str) -> bool:
