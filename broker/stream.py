@@ -28,8 +28,8 @@ class Stream:
 
     Until it is `primed`, that is until the past samples have come that its source had when it was first read, readers
     wait in `pending`: what a late one is to get is counted from the newest. `fresh`: nobody had it before this primary,
-    so its source keeps everything until the readers that are to get the first sample are there. `led_from` is the newest
-    that this primary had when it began to lead: what of it was said to be safe before, it does not know.
+    so its source keeps everything until the readers that are to get the first sample are there. `led_from` is the
+    newest that this primary had when it began to lead: what of it was said to be safe before, it does not know.
     """
 
     def __init__(self, number: int, topic: str, producer: int, source: PublisherRecord, now: float) -> None:
@@ -121,6 +121,10 @@ class Stream:
             if safe > upstream.safe:
                 upstream.safe = safe
                 upstream.ack_now = True
+        behind = sum(reader.readers for reader in writer.readers.values() if not reader.name.startswith(BACKUP))
+        if behind != upstream.readers:
+            upstream.readers = behind
+            upstream.ack_now = True
         received = [reader.received_weight for reader in writer.readers.values() if reader.reliable]
         if not received or writer.log.weight - min(received) < BUFFER_BYTES:
             upstream.taken = upstream.queued

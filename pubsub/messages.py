@@ -57,7 +57,7 @@ class Ack(msgspec.Struct, tag="ack", array_like=True, frozen=True):
     """The reader has received every sample up to `received`, and its application has taken those up to `taken`.
 
     A zone says up to which sample every broker in sync has them too, `safe`: only those may be forgotten. None: all
-    that it has received. `reader_epoch` is the zone's.
+    that it has received. `reader_epoch` is the zone's, and `readers` counts who reads there.
     """
 
     stream: Count
@@ -65,6 +65,7 @@ class Ack(msgspec.Struct, tag="ack", array_like=True, frozen=True):
     taken: Count
     safe: Count | None = None
     reader_epoch: Count = 0
+    readers: Count = 1
 
 
 class Unsubscribe(msgspec.Struct, tag="unsubscribe", array_like=True, frozen=True):

@@ -82,7 +82,7 @@ class Outbox:
         self.limit = writer.limit()
         self.delivered = writer.delivered
         self.settled = writer.settled
-        self.readers = len(writer.readers)
+        self.readers = sum(reader.readers for reader in writer.readers.values())
 
     def mend(self) -> None:
         """An interrupt broke off `publish`: a payload without a time was not published, one with a time was.

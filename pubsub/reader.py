@@ -7,6 +7,7 @@ from collections import deque
 from pubsub.limits import WINDOW_BATCHES, WINDOW_BYTES
 from pubsub.log import Log, Logged
 from pubsub.profile import Profile
+from pubsub.zones import zone_of
 
 
 class Reader:
@@ -19,6 +20,8 @@ class Reader:
         self.name = name
         self.route = route
         self.stream = stream
+        self.readers = 0 if zone_of(name) else 1
+        """Subscribers that it stands for, as far as it has said."""
         self.epoch = 0
         """Of the zone that it is, if it is one."""
         self.reliable = requested.reliability == "at_least_once"

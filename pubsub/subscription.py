@@ -73,7 +73,9 @@ class Subscription:
         self.asked_at = now
         self._asking = True
         self._next_at_heartbeat: int | None = None
-        self._said: tuple[int, int, int | None] = (0, 0, None)
+        self.readers = 1
+        """Subscribers that this one stands for."""
+        self._said: tuple[int, int, int | None, int] = (0, 0, None, 1)
         self._said_at = now - ACK_PAUSE_S
         self._unsaid_batches = 0
 
@@ -177,18 +179,18 @@ class Subscription:
         """How far the reader is, whether that is news or not."""
         if self.next is None:
             return None
-        return Ack(self.stream, self.next - 1, self.taken, self.safe, self.reader_epoch)
+        return Ack(self.stream, self.next - 1, self.taken, self.safe, self.reader_epoch, self.readers)
 
     @property
     def is_said(self) -> bool:
         """Whether the publisher has been told how far the reader is."""
-        return self.next is None or self._said == (self.next - 1, self.taken, self.safe)
+        return self.next is None or self._said == (self.next - 1, self.taken, self.safe, self.readers)
 
     def ack(self, now: float) -> Ack | None:
         """How far the reader is, when that is news or has not been said for a while."""
         if self.next is None:
             return None
-        state = (self.next - 1, self.taken, self.safe)
+        state = (self.next - 1, self.taken, self.safe, self.readers)
         waited_s = now - self._said_at
         if state == self._said:
             due = waited_s >= ACK_EVERY_S
@@ -200,4 +202,5 @@ class Subscription:
         self._unsaid_batches = 0
         self._said = state
         self._said_at = now
-        return Ack(self.stream, *state, self.reader_epoch)
+        received, taken, safe, readers = state
+        return Ack(self.stream, received, taken, safe, self.reader_epoch, readers)

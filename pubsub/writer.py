@@ -95,6 +95,7 @@ class Writer:
         if reader is None or reader.route != route or reader.stream != message.stream:
             reader = Reader(message.reader, route, message.stream, message.requested, now)
             self.readers[message.reader] = reader
+            reader.readers = known.readers if known is not None else reader.readers
         reader.epoch = message.reader_epoch
         reader.heard_at = now
         reader.detached_at = None
@@ -114,8 +115,10 @@ class Writer:
         after = max(oldest, self.log.after(reader.began))
         if after == reader.began:
             self.unsaid.pop(message.reader, None)  # it was given up for nothing
-        # What the brokers of a zone have in common is not known from what its primary, a new one maybe, has.
-        safe = min(after, known.received) if known is not None and zone_of(message.reader) else after
+        safe = after
+        if zone_of(message.reader):
+            # What the brokers of a zone have in common is not known from what its primary, a new one maybe, has.
+            safe = oldest if known is None else min(after, known.received)
         reader.rewind(self.log, after, safe)
         return reader, after
 
@@ -148,6 +151,8 @@ class Writer:
     def acknowledge(self, reader: Reader, message: Ack, now: float) -> None:
         """A reader said how far it is."""
         reader.heard_at = now
+        if zone_of(reader.name):
+            reader.readers = message.readers
         safe = message.received if message.safe is None else min(message.safe, message.received)
         reader.acknowledge(message.received, message.taken, safe)
 
