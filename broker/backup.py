@@ -15,7 +15,7 @@ from pubsub.zone_view import Fence
 
 FOLLOW_S = 0.5
 LIST_AGAIN_S = 2.0
-"""How often the primary is asked for all of its streams, at most, when one may have ended: what is not among them has."""
+"""How often the primary is asked for all of its streams, at most, when one may have ended: it has if not listed."""
 
 SUSPECT_S = 0.7
 """A primary that was silent for longer is suspected: whether its address refuses connections tells."""

@@ -23,6 +23,7 @@ class Streams:
         self.unsaid: dict[int, Stream] = {}
         self._outside = outside
         self._next = 1
+        self._cleared = 0
         self._was_full = False
 
     def add(self, topic: str, producer: int, source: PublisherRecord) -> Stream | None:
@@ -52,7 +53,8 @@ class Streams:
         return [stream for stream in self.by_number.values() if stream.primed]
 
     def clear(self) -> None:
-        """Keep nothing, and say nothing: to a publisher, a good-bye would mean that its zone wants no more."""
+        """Keep nothing, and say nothing, now or later: from a good-bye a source would take that nobody reads it."""
+        self._cleared = self._next
         self.by_key.clear()
         self.by_number.clear()
         self.unsaid.clear()
@@ -73,7 +75,7 @@ class Streams:
         """A source said something; the stream that it is about, if it is one of ours."""
         stream = self.by_number.get(message.stream)
         if stream is None or stream.address != address:
-            if not isinstance(message, Gone | NoRoom):
+            if message.stream >= self._cleared and not isinstance(message, Gone | NoRoom):
                 self._outside.ask(address, Unsubscribe(message.stream))
             return None
         upstream = stream.upstream
