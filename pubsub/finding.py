@@ -72,6 +72,7 @@ class Finding:
         self._lease_s = lease_s
         self._in_zone: Registration | None = None
         self._read_once: set[str] = set()
+        self._came_first: set[tuple[str, int]] = set()
         self._listed: dict[tuple[str, int], PublisherRecord] = {}
         self._readable = readable
         self._connections: dict[str, Connection] = {}
@@ -125,7 +126,9 @@ class Finding:
             del self._listed[key]
         for key, entry in found.items():
             self._found(entry, key)
-        self._read_once.add(topic)
+        if topic not in self._read_once:
+            self._read_once.add(topic)
+            self._came_first.update(found)
         self._unlisted.update(key for key in self.subscriptions if key[0] == topic and key not in found)
         self._io.gate.open()
 
@@ -204,7 +207,7 @@ class Finding:
         if self.view is not None:
             subscription.fence = self.view.fence
             subscription.source = record
-            subscription.earlier = topic in self._read_once
+            subscription.earlier = topic in self._read_once and key not in self._came_first
         if left_off is None:
             self._next_stream += 1
         else:

@@ -8,9 +8,9 @@ import unicodedata
 
 import pytest
 
-from pubsub.client import Sample, Subscriber, WindowFull
+from pubsub.client import Publisher, Sample, Subscriber, WindowFull
 from tests.integration.broker.traffic import Writing
-from tests.integration.broker.zones import Zone
+from tests.integration.broker.zones import Ground, Zone
 from tests.waiting import eventually
 
 PATIENCE_S = 20.0
@@ -57,6 +57,21 @@ def test_a_late_joiner_gets_the_history_and_then_the_stream(zone: Zone, offered:
                 writer.flush()
                 assert take(late, 5) == take(later, 5) == [31, 32, 33, 34, 35]
                 assert late.receive(0.0) is later.receive(0.0) is None
+
+
+@pytest.mark.parametrize("requested", [0, 2])
+def test_a_late_joiner_that_came_before_the_brokers_is_a_late_joiner(ground: Ground, zone: Zone, requested: int):
+    """The publisher was there first, however late the subscriber comes to know of a primary."""
+    with Publisher(via=ground.via, history=4) as writer:
+        for _ in range(30):
+            writer.publish(zone.name, b"x")
+        writer.flush()
+        with zone.subscriber(history=requested) as late:
+            zone.grow(1)
+            assert take(late, requested) == list(range(31 - requested, 31))
+            eventually(lambda: reads(late))
+            writer.publish(zone.name, b"live")
+            assert take(late, 1) == [31]
 
 
 def test_both_sides_are_told_of_profiles_that_do_not_match(zone: Zone):
