@@ -15,7 +15,7 @@ from pubsub.layout import MAGIC
 from pubsub.messages import Fenced, NotPrimary, Subscribe
 from pubsub.profile import Profile
 from tests.integration.broker.traffic import Traffic
-from tests.integration.broker.zones import Zone
+from tests.integration.broker.zones import Zonefrom tests.waiting import eventually
 
 PATIENCE_MS = 20_000
 
@@ -76,7 +76,7 @@ def test_a_primary_that_stood_still_is_fenced(zone: Zone):
         while (said := _next(straggler)) != NotPrimary(1, 2):
             epochs += [said.zone_epoch] if isinstance(said, Batch) else []
         assert set(epochs) == {1}
-        assert stopped.events("deposed")
+        eventually(lambda: stopped.events("deposed"), what="the resumed broker says that it was deposed")
         zone.wait_in_sync(zone.brokers)
         traffic.flows()
         assert zone.primary is not stopped
