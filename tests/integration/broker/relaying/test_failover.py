@@ -15,7 +15,8 @@ from pubsub.layout import MAGIC
 from pubsub.messages import Fenced, NotPrimary, Subscribe
 from pubsub.profile import Profile
 from tests.integration.broker.traffic import Traffic
-from tests.integration.broker.zones import Zonefrom tests.waiting import eventually
+from tests.integration.broker.zones import Zone
+from tests.waiting import eventually
 
 PATIENCE_MS = 20_000
 
