@@ -71,6 +71,11 @@ class InSync:
         follower.heard_at = now
         return follower
 
+    def stood_still(self, for_s: float, now: float) -> None:
+        """This broker heard nobody for so long, which was its own doing."""
+        for follower in self.followers.values():
+            follower.heard_at = min(now, follower.heard_at + for_s)
+
     def tick(self, streams: Iterable[Stream], now: float) -> None:
         """Propose another set if another one holds."""
         for broker in [each for each, kept in self.followers.items() if now - kept.heard_at > SILENT_FOR_S]:

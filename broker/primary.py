@@ -200,6 +200,12 @@ class Primary:
             else:
                 view.calm()
 
+    def stood_still(self, for_s: float, now: float) -> None:
+        """Nobody was heard for so long, which is held against no reader and no backup."""
+        self.in_sync.stood_still(for_s, now)
+        for stream in self._streams.by_number.values():
+            stream.writer.stood_still(for_s, now)
+
     def _is_over(self, stream: Stream, now: float) -> bool:
         if (stream.topic, stream.producer) in self._listed:
             return False

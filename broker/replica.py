@@ -27,6 +27,9 @@ ACKNOWLEDGE_S = 0.02
 FEW = 64
 """Streams with something to acknowledge that are looked at whenever something happens; more are only so often."""
 
+STOOD_STILL_S = 2.0
+"""A pause between two ticks from which on the broker stood still itself, stopped or swapped out."""
+
 
 class Replica:
     """The process feeds in what arrives and the time; what is to be done comes back through `outside`.
@@ -226,8 +229,10 @@ class Replica:
             self.streams.acknowledge(now)
         if now < self._tick_at:
             return False
-        self._tick_at = now + TICK_S
         role = self.role
+        if isinstance(role, Primary) and now - self._tick_at > STOOD_STILL_S:
+            role.stood_still(now - self._tick_at, now)
+        self._tick_at = now + TICK_S
         if role is not None:
             role.tick(now)
         if isinstance(role, Primary):

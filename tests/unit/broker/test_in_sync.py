@@ -162,3 +162,16 @@ def test_a_backup_of_a_new_primary_needs_what_that_began_with(outside):
 
     assert stream.upstream.safe == 0
     assert outside.proposed == []
+
+
+def test_a_primary_that_stood_still_holds_it_against_no_backup(outside, stream):
+    """They said that they live meanwhile; it reads that later."""
+    in_sync = InSync("a", term("ab"), outside)
+    in_sync.heard("b", b"b", 0.0)
+
+    in_sync.stood_still(10.0, 10.1)
+    in_sync.tick([stream], 10.1)
+    assert outside.proposed == []
+
+    in_sync.tick([stream], 10.1 + SILENT_FOR_S)
+    assert outside.proposed == [frozenset("a")]
