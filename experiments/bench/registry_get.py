@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 from broker.embedded import EmbeddedZooKeeper
 from broker.local_ring import LocalRing
 from chord.client import RingClient
+from chord.lookup import Walk
 from experiments.bench.measurement import Figure, Progress, figure
 from experiments.rings.settle import wait_for_full_lists
 
@@ -26,8 +27,8 @@ VALUE = b"127.0.0.1:50000" + bytes(85)
 CLIENTS = 8
 """Nodes asked in turn, each by a client of its own: from some a topic is farther than from others."""
 
-BLOCKS = 12
-ASKED_AT_ONCE = 16
+BLOCKS = 4
+ASKED_AT_ONCE = 48
 """The ways to ask take turns in blocks of so many, so that whatever else the machine does is borne by all of them."""
 
 LEASE_S = 600.0
@@ -40,9 +41,9 @@ Times = dict[str, list[float]]
 def bench(runs: int, progress: Progress) -> list[Figure]:
     """p50 of a lookup in microseconds beside that of kazoo's `get`, without a cache, and then with the owners cached.
 
-    Cold, a client walks to the owner each time, its connections made. A lookup ends when the owner has confirmed; the
-    notes tell of a ring's `get` too, which ends when the entries are here, as kazoo's does. Each run has a ring and a
-    server of its own.
+    Cold, a client walks to the owner each time, its connections made. A lookup ends when the owner has confirmed. The
+    notes tell when it was named, and of a ring's `get`, which ends when the entries are here, as kazoo's does. Each
+    run has a ring and a server of its own.
     """
     logging.getLogger("kazoo").addHandler(logging.NullHandler())
     medians: Times = {}
@@ -54,13 +55,14 @@ def bench(runs: int, progress: Progress) -> list[Figure]:
 
 
 def _figure(medians: Times, how: str, said: str) -> Figure:
-    get, reference = medians[f"{how} get"], medians["kazoo"]
-    notes = {
-        "nodes": NODES,
-        "asked_each_run": CLIENTS * BLOCKS * ASKED_AT_ONCE,
-        "get_us": round(statistics.median(get), 2),
-        "get_ratio": round(statistics.median(ours / kazoo for ours, kazoo in zip(get, reference, strict=True)), 3),
-    }
+    reference = medians["kazoo"]
+    notes: dict[str, object] = {"nodes": NODES, "asked_each_run": CLIENTS * BLOCKS * ASKED_AT_ONCE}
+    for what in ("named", "get"):
+        took = medians[f"{how} {what}"]
+        notes[f"{what}_us"] = round(statistics.median(took), 2)
+        notes[f"{what}_ratio"] = round(
+            statistics.median(ours / kazoo for ours, kazoo in zip(took, reference, strict=True)), 3
+        )
     return figure("registry-get", medians[f"{how} lookup"], reference, f"kazoo get; ours = {said}", "us", notes)
 
 
@@ -109,5 +111,8 @@ def _ask(ways: dict[str, Callable[[str], object]], topics: list[str], times: Tim
             took = times.setdefault(way, [])
             for topic in rng.choices(topics, k=ASKED_AT_ONCE):
                 started = time.perf_counter()
-                ask(topic)
+                answer = ask(topic)
                 took.append((time.perf_counter() - started) * 1e6)
+                if isinstance(answer, Walk):
+                    named = times.setdefault(way.replace("lookup", "named"), [])
+                    named.append((answer.named_at - answer.started_at) * 1e6)

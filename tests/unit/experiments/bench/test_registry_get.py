@@ -17,6 +17,7 @@ def test_the_last_figure_is_that_of_a_warm_lookup(monkeypatch: pytest.MonkeyPatc
     def measured(_rng: random.Random) -> Times:
         factor = next(slower)
         ways = {"kazoo": 400.0, "cold lookup": 360.0, "cold get": 480.0, "warm lookup": 100.0, "warm get": 120.0}
+        ways |= {"cold named": 240.0, "warm named": 80.0}
         return {way: [1.0, us * factor, 10_000.0] for way, us in ways.items()}
 
     monkeypatch.setattr(registry_get, "_run", measured)
@@ -26,6 +27,7 @@ def test_the_last_figure_is_that_of_a_warm_lookup(monkeypatch: pytest.MonkeyPatc
     assert (cold.name, cold.ours, cold.reference, cold.ratio) == ("registry-get", 720.0, 800.0, 0.9)
     assert (warm.name, warm.ours, warm.reference, warm.ratio) == ("registry-get", 200.0, 800.0, 0.25)
     assert (cold.notes["get_ratio"], warm.notes["get_ratio"]) == (1.2, 0.3)
+    assert (cold.notes["named_ratio"], warm.notes["named_ratio"]) == (0.6, 0.2)
     assert warm.notes["get_us"] == 240.0
     assert "no cache" in cold.reference_name and "owner cached" in warm.reference_name
 
