@@ -77,7 +77,10 @@ class Replica:
             self._follow(term)
 
     def _lead(self, term: Term) -> None:
-        self._leave_role()
+        if isinstance(self.role, Primary):
+            self.role.close()  # ZooKeeper had lost the zone: elected again, it goes on with what it has
+        else:
+            self._leave_role()
         zone = self._place.zone
         self._outside.event("elected", f"zone {zone} epoch {term.epoch}")
         self.role = Primary(self._place, term, self.streams, self._outside, self.step_down)

@@ -66,7 +66,9 @@ class Stream:
         return upstream.subscribe(now)
 
     def lead(self, zone_epoch: int) -> None:
-        """From now on this broker writes it, in the name of the zone in this epoch."""
+        """From now on this broker writes it, in the name of the zone in this epoch. Backups say anew what they have."""
+        for name in [name for name in self.writer.readers if name.startswith(BACKUP)]:
+            self.writer.remove(name)
         self.writer.zone_epoch = zone_epoch
         self.led_from = 0 if self.upstream.next is None else self.upstream.next - 1
         for logged in self.writer.log:

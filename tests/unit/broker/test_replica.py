@@ -23,7 +23,7 @@ from pubsub.messages import (
 from pubsub.profile import Profile
 from pubsub.writer import EXPECTED_FOR_S
 from pubsub.zones import Client
-from tests.unit.broker.outsides import ME, OFFERED, PRODUCER, SOURCE, Outside, batch, term
+from tests.unit.broker.outsides import ME, OFFERED, PRODUCER, SOURCE, Outside, backup_has, batch, term
 
 A_CLIENT = Client("t", PRODUCER, SOURCE)
 ELSEWHERE = PublisherRecord("p:1", OFFERED, "y")
@@ -200,6 +200,21 @@ def test_whoever_takes_over_reads_on_from_where_it_is(replica, outside):
     ]
     assert {bytes(kept.frame)[16] for kept in stream.writer.log} == {4}
     assert not stream.fresh
+
+
+def test_a_primary_that_is_elected_again_goes_on_with_what_it_has(replica, outside):
+    """ZooKeeper may have lost the zone. What backups have is to be said anew: they may have led meanwhile."""
+    stream = serve(replica, 1, 2, reads=True)
+    backup_has(stream, "b", 2)
+    outside.told.clear()
+
+    replica.on_term(term("ab", epoch=5))
+
+    assert list(stream.writer.readers) == ["r"]
+    assert {bytes(kept.frame)[16] for kept in stream.writer.log} == {5}
+    assert outside.told == []
+    replica.work(0.0)
+    assert stream.upstream.safe == 0
 
 
 def test_a_silent_publisher_that_the_ring_does_not_name_has_ended(replica, outside):
