@@ -26,7 +26,7 @@ from chord.sockets import Socket, endpoint, make_socket, parse_address
 from chord.trace import EventTrace
 from chord.zmq_driver import NOBLOCK
 from pubsub.batch import Batch
-from pubsub.hearing import Hearing
+from pubsub.hearing import Hearing, has_more
 from pubsub.io_thread import IoThread
 from pubsub.layout import MAGIC
 from pubsub.messages import Subscribe
@@ -246,8 +246,8 @@ class BrokerProcess:
                     replica.on_message(address, messages.from_source(frame), now)
             except RemoteProtocolError:
                 continue  # what it may have held is missed, and asked for again
-            if connection.socket.closed:
-                break
+            if connection.socket.closed or not has_more(connection.socket):
+                break  # to look costs a tenth of being refused, and the readers are waiting
         for stream in touched.values():
             self._serve(stream)
 

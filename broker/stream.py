@@ -22,6 +22,10 @@ BACKUP = "backup/"
 
 PRIME_FOR_HEARTBEATS = 2
 
+TELL_BYTES = 64 * 1024
+"""What has become safe is told to the source at once when it is this much, or all that a heartbeat spoke of; else with
+what else there is to tell: a message wakes the publisher, and samples on their way wait for it."""
+
 
 class Stream:
     """`upstream` reads it at `address` (empty: nowhere yet), `writer` keeps it and serves its readers.
@@ -49,6 +53,8 @@ class Stream:
         self.ended_at: float | None = None
         self._prime_at = 0
         self._heartbeats = 0
+        self._asked_about = 0
+        self._told_weight = 0
 
     def read(self, address: str, name: str, fence: Fence, reader_epoch: int, now: float) -> Subscribe:
         """Read it somewhere, from where it is; returns what to say there."""
@@ -88,6 +94,7 @@ class Stream:
 
     def on_heartbeat(self) -> None:
         """Its source lives. What it has not sent by the second time is not to be waited for."""
+        self._asked_about = self.upstream.newest
         if not self.primed and self.upstream.next is not None:
             self._heartbeats += 1
             self._prime()
@@ -116,13 +123,17 @@ class Stream:
         if upstream.next is None:
             return
         if upstream.safe is not None and not (self.fresh and not writer.settled):
-            safe = upstream.next - 1
+            safe, weight = upstream.next - 1, writer.log.weight
             for name in backups:
                 reader = writer.readers.get(name)
                 safe = min(safe, reader.received if reader is not None else 0)
+                weight = min(weight, reader.received_weight if reader is not None else 0)
             if safe > upstream.safe:
+                asked = upstream.safe < self._asked_about <= safe
                 upstream.safe = safe
-                upstream.ack_now = True
+                if asked or weight - self._told_weight >= TELL_BYTES:
+                    self._told_weight = weight
+                    upstream.ack_now = True
         behind = sum(reader.readers for reader in writer.readers.values() if not reader.name.startswith(BACKUP))
         if behind != upstream.readers:
             upstream.readers = behind

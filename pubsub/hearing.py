@@ -64,8 +64,7 @@ class Hearing(Attending[S]):
 
     def is_readable(self) -> bool:
         """Whether a reader said something."""
-        events: int = self._router.getsockopt(EVENTS)  # type: ignore[assignment]  # an int, for this option
-        return bool(events & POLLIN)
+        return has_more(self._router)
 
     def say(self, route: bytes, message: msgspec.Struct) -> bool:
         """Tell a reader something; returns whether it can be reached."""
@@ -76,3 +75,9 @@ class Hearing(Attending[S]):
         except zmq.ZMQError:
             return False
         return True
+
+
+def has_more(socket: Socket) -> bool:
+    """Whether a socket has something to read."""
+    events: int = socket.getsockopt(EVENTS)  # type: ignore[assignment]  # an int, for this option
+    return bool(events & POLLIN)

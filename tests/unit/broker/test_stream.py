@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.stream import Stream
+from broker.stream import TELL_BYTES, Stream
 from broker.streams import Streams
 from pubsub.batch import Batch
-from pubsub.limits import BUFFER_BYTES
+from pubsub.limits import BUFFER_BYTES, SAMPLE_OVERHEAD_BYTES
 from pubsub.messages import PublisherRecord, Subscribe, Subscribed
 from pubsub.profile import Profile
 from pubsub.zone_view import Fence
@@ -96,6 +96,37 @@ def test_whoever_takes_over_stamps_what_it_has(streams):
     stream.take(batch(3, 3), 0.0)
 
     assert [Batch(bytes(kept.frame)).zone_epoch for kept in stream.writer.log] == [9, 9, 9]
+
+
+def test_a_little_that_became_safe_waits_for_what_else_there_is_to_tell(streams):
+    """Much is told at once."""
+    stream = led(streams, newest=1)
+    reads(stream)
+    assert safe(stream) == 1
+    assert not stream.upstream.ack_now
+
+    enough = 1 + TELL_BYTES // SAMPLE_OVERHEAD_BYTES
+    stream.take(batch(2, enough), 0.0)
+    assert safe(stream) == enough
+    assert stream.upstream.ack_now
+
+
+def test_what_the_source_asked_about_is_told_as_soon_as_all_of_it_is_safe(streams):
+    """Its application waits for that."""
+    stream = led(streams, newest=2)
+    reads(stream)
+    backup_has(stream, "b", 0)
+    stream.upstream.on_heartbeat(2, 0.0)
+    stream.on_heartbeat()
+    stream.upstream.ack(0.0)
+
+    backup_has(stream, "b", 1)
+    safe(stream, "b")
+    assert not stream.upstream.ack_now
+
+    backup_has(stream, "b", 2)
+    safe(stream, "b")
+    assert stream.upstream.ack_now
 
 
 def test_only_what_every_backup_has_is_safe(streams):
