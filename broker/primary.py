@@ -184,7 +184,7 @@ class Primary:
         self.in_sync.tick(self._streams.by_number.values(), now)
         silent: dict[str, float] = {}
         for stream in list(self._streams.by_number.values()):
-            if stream.readers:
+            if stream.readers or not stream.writer.settled:
                 stream.read_at = now
             if self._is_over(stream, now):
                 self._streams.remove(stream, good_bye=True)

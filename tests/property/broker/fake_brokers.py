@@ -75,6 +75,9 @@ class FakeBroker:
     def propose(self, epoch: int, in_sync: frozenset[str]) -> None:
         self.authority.propose(epoch, in_sync)
 
+    def look_again(self) -> None:
+        """It looks all the time."""
+
     def event(self, kind: str, detail: str) -> None:
         pass
 

@@ -76,8 +76,11 @@ class FakeSubscriber:
     def on_changed(self, entry: Entry) -> None:
         if not entry.deleted:
             self._found(entry)
+        elif (producer := producer_of(entry.entry.removeprefix(PUBLISHER))) is not None:
+            self._records.pop(producer, None)
 
     def _on_record(self, entries: list[Entry]) -> None:
+        self._records.clear()
         for entry in entries:
             self._found(entry)
         self._read_once = True
@@ -91,7 +94,7 @@ class FakeSubscriber:
         self._read(producer)
 
     def _read_all(self) -> None:
-        for producer in list(self._records):
+        for producer in self._records.keys() | self.subscriptions.keys():
             self._read(producer)
 
     def _read(self, producer: int) -> None:
@@ -155,6 +158,9 @@ class FakeSubscriber:
             self.view.hurry()
         elif isinstance(message, Gone):
             subscription.heard_at = None
+            if producer not in self._records:
+                del self.subscriptions[producer]
+                return
             if now - subscription.asked_at > TICK_S:
                 self._say(producer, subscription.subscribe(now))
         elif isinstance(message, Subscribed | Heartbeat) and subscription.fence.admits(message.zone_epoch):

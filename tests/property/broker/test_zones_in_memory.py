@@ -103,6 +103,12 @@ class Zone(RuleBasedStateMachine):
         self.world.start_publisher(self.choose(self.names, zone), self.history)
         self.world.run(pause_s)
 
+    @precondition(lambda self: len(self.world.publishers) > 1)
+    @rule(index=which, pause_s=pauses_s)
+    def a_publisher_crashes(self, index, pause_s):
+        self.world.crash_publisher(self.choose(self.world.publishers, index))
+        self.world.run(pause_s)
+
     @precondition(lambda self: len(self.world.subscribers) < 4)
     @rule(zone=which, pause_s=pauses_s)
     def a_subscriber_joins(self, zone, pause_s):

@@ -32,6 +32,7 @@ class World:
         self.brokers: dict[str, FakeBroker] = {}
         self.gone: list[FakeBroker] = []
         self.publishers: list[FakePublisher] = []
+        self.flushed: dict[int, int] = {}
         self.subscribers: list[FakeSubscriber] = []
         self.left: list[FakeSubscriber] = []
         self.early: set[tuple[str, int]] = set()
@@ -84,6 +85,12 @@ class World:
         del self.brokers[broker.name]
         self.links.end(broker, broker.place.address)
         self.gone.append(broker)
+
+    def crash_publisher(self, publisher: FakePublisher) -> None:
+        """kill -9; what it could have flushed is to arrive all the same."""
+        self.flushed[publisher.producer] = publisher.writer.delivered
+        self.publishers.remove(publisher)
+        self.links.end(publisher, publisher.address)
 
     def leave(self, subscriber: FakeSubscriber) -> None:
         """A subscriber closes; its process lives until its entries are off the ring."""
@@ -174,6 +181,10 @@ class World:
             live = {broker.name for broker in self.brokers.values() if broker.place.zone == zone}
             if zookeeper.state is None or set(zookeeper.state.in_sync) != live:
                 return False
+        for subscriber in self.subscribers:
+            for producer, flushed in self.flushed.items():
+                if (subscriber.name, producer) in self.early and flushed > max(subscriber.had.get(producer) or [0]):
+                    return False
         for publisher in self.publishers:
             if publisher.writer.delivered != publisher.newest:
                 return False

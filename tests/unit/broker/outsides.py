@@ -37,6 +37,7 @@ class Outside:
         self.forgotten: list[Stream] = []
         self.readmitted: list[bytes] = []
         self.warnings: list[str] = []
+        self.looks = 0
         self.warn = self.warnings.append
         self.changes: list[Entry] = []
         self.ring: Any = FakeRing(self.now, lambda _notify, entry: self.changes.append(entry))
@@ -81,6 +82,9 @@ class Outside:
 
     def propose(self, _epoch: int, in_sync: frozenset[str]) -> None:
         self.proposed.append(in_sync)
+
+    def look_again(self) -> None:
+        self.looks += 1
 
     def event(self, kind: str, detail: str) -> None:
         pass

@@ -257,6 +257,7 @@ def test_a_publisher_of_elsewhere_is_read_while_somebody_reads_it_here(replica):
     assert replica.streams.by_number != {}
 
     stream.pending.clear()
+    stream.writer.settle([], 0.0)
     replica.role.tick(2 * UNREAD_FOR_S)
     assert replica.streams.by_number != {}
     replica.role.tick(2 * UNREAD_FOR_S + 1.1)
@@ -287,3 +288,17 @@ def test_readers_are_told_twice_a_second_what_there_is(replica, outside):
     replica.work(HEARTBEAT_S + 0.01)
 
     assert (b"r", Heartbeat(5, 3, 2, 3)) in outside.told
+
+
+def test_a_primary_reads_elsewhere_for_the_readers_that_it_awaits(replica, outside):
+    """Though it has none yet, and stood still for long: a good-bye would have their samples forgotten."""
+    replica.on_term(term(leader="b"))
+    stream = replica.streams.add("t", PRODUCER, ELSEWHERE)
+    replica.on_term(term(epoch=4))
+    stream.writer.settle(["r"], 0.0)
+    replica.work(0.0)
+
+    replica.work(UNREAD_FOR_S + 1)
+
+    assert replica.streams.by_number != {}
+    assert outside.asked_for(Unsubscribe) == []
