@@ -127,3 +127,11 @@ def test_that_a_source_has_no_room_is_said_once(streams, outside):
         streams.on_message("p:1", NoRoom(stream.number, "full"), 0.0)
 
     assert len(outside.warnings) == 1
+
+
+def test_only_streams_that_are_primed_serve_readers(streams):
+    """Whoever waits for another one is not given up for not having come."""
+    primed = led(streams, newest=1)
+    streams.add("t", 8, SOURCE)
+
+    assert streams.primed == [primed]
