@@ -70,6 +70,7 @@ class Backup:
             if stream is None:
                 return  # it is not in sync any more, for it has not all that there is
             self._left_over.discard(key)
+            stream.inherited = frozenset(entry.readers)
             self._have = max(self._have, entry.number)
             address = self.term.address
             if stream.address != address or stream.ended_at is not None:

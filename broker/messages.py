@@ -15,6 +15,8 @@ from pubsub.limits import MAX_ERROR_TEXT
 from pubsub.messages import FromPublisher, FromSubscriber, PublisherRecord, ReaderId, ZoneName
 
 STREAMS_AT_ONCE = 256
+READERS_AT_ONCE = 4_096
+"""Streams, and names of readers, of one list: it fits a frame several times."""
 
 
 class Follow(msgspec.Struct, tag="follow", array_like=True, frozen=True):
@@ -27,12 +29,14 @@ class Follow(msgspec.Struct, tag="follow", array_like=True, frozen=True):
 
 
 class StreamEntry(msgspec.Struct, array_like=True, frozen=True):
-    """One topic of one producer that the primary keeps: its number there, and where it comes from."""
+    """One topic of one producer that the primary keeps: its number there, where it comes from, and who reads it there
+    and is to lose nothing, so that the next primary keeps it for them until they come."""
 
     number: Count
     topic: Name
     producer: Identifier
     source: PublisherRecord
+    readers: Annotated[tuple[ReaderId, ...], Meta(max_length=READERS_AT_ONCE)] = ()
 
 
 class StreamList(msgspec.Struct, tag="streams", array_like=True, frozen=True):

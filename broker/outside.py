@@ -46,5 +46,8 @@ class Outside(Protocol):
     def propose(self, epoch: int, in_sync: frozenset[str]) -> None:
         """Have the brokers in sync be these, if nobody else leads by then. A Term tells of it."""
 
+    def look_again(self) -> None:
+        """Have ZooKeeper say again who leads: somebody has heard of a higher epoch. A Term tells if that is so."""
+
     def event(self, kind: str, detail: str) -> None:
         """Something that belongs into the traces."""

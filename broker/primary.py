@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from broker.in_sync import Follower, InSync
-from broker.messages import STREAMS_AT_ONCE, Follow, NotFollowed, StreamEntry, StreamList
+from broker.messages import READERS_AT_ONCE, STREAMS_AT_ONCE, Follow, NotFollowed, StreamEntry, StreamList
 from broker.outside import Outside
 from broker.place import Place
 from broker.stream import BACKUP, Stream
@@ -31,21 +29,17 @@ SILENT_FOR_S = 1.2
 
 
 class Primary:
-    """Serves a zone in one epoch. `stale(epoch)` is called when somebody has heard of a higher one."""
+    """Serves a zone in one epoch. Whether somebody who speaks of a higher one is right, ZooKeeper has to say."""
 
-    def __init__(
-        self, place: Place, term: Term, streams: Streams, outside: Outside, stale: Callable[[int], None]
-    ) -> None:
+    def __init__(self, place: Place, term: Term, streams: Streams, outside: Outside) -> None:
         self.term = term
         self.in_sync = InSync(place.broker, term, outside)
         self.closed = False
         self._place = place
         self._streams = streams
         self._outside = outside
-        self._stale = stale
         self._views: dict[str, ZoneView] = {}
         self._listed: set[tuple[str, int]] = set()
-        self._last_number = 0
         for stream in list(streams.by_number.values()):
             stream.fresh = False
             stream.pending.clear()
@@ -57,7 +51,7 @@ class Primary:
     def admit(self, route: bytes, message: Subscribe) -> Stream | Gone | NotPrimary | None:
         """What a reader is served by; None when it has to wait for what was published before."""
         if message.zone_epoch > self.term.epoch:
-            self._stale(message.zone_epoch)
+            self._outside.look_again()
             return NotPrimary(message.stream, message.zone_epoch)
         stream = self._streams.by_key.get((message.topic, message.publisher))
         if stream is None:
@@ -85,7 +79,7 @@ class Primary:
         if message.zone != self._place.zone:
             self._outside.tell(route, NotFollowed(0))
         elif message.zone_epoch > self.term.epoch:
-            self._stale(message.zone_epoch)
+            self._outside.look_again()
             self._outside.tell(route, NotFollowed(message.zone_epoch))
         else:
             follower = self.in_sync.heard(message.broker, route, now)
@@ -95,15 +89,30 @@ class Primary:
     def _tell(self, follower: Follower) -> None:
         """Tell a backup of streams beyond those that it was told of; of none too, for it listens for a sign of life."""
         entries: list[StreamEntry] = []
+        names = 0
+        complete = True
         for stream in self._streams.by_number.values():
             if stream.number > follower.told:
-                if len(entries) == STREAMS_AT_ONCE:
+                entry = _entry(stream)
+                names += len(entry.readers)
+                if entries and (len(entries) == STREAMS_AT_ONCE or names > READERS_AT_ONCE):
+                    complete = False
                     break
-                entries.append(StreamEntry(stream.number, stream.topic, stream.producer, stream.source))
-        complete = len(entries) < STREAMS_AT_ONCE
+                entries.append(entry)
         self._outside.tell(follower.route, StreamList(self.term.epoch, follower.told, tuple(entries), complete))
         if entries:
             follower.told = entries[-1].number
+
+    def tell_of_readers(self) -> None:
+        """Tell the backups of streams that are read by others than they know."""
+        for stream in self._streams.by_number.values():
+            readers = stream.reliable_readers(READERS_AT_ONCE)
+            if readers != stream.told_of:
+                stream.told_of = readers
+                for follower in self.in_sync.followers.values():
+                    if stream.number <= follower.told:
+                        told = StreamList(self.term.epoch, follower.told, (_entry(stream),), True)
+                        self._outside.tell(follower.route, told)
 
     # Sources -------------------------------------------------------------------------------------------------------
 
@@ -166,7 +175,8 @@ class Primary:
             except RingcastError:
                 yield from sleep(RETRY_S)
                 continue
-            readers = readers_of(entries, self._place.zone, stream.source.zone)
+            inherited = dict.fromkeys(stream.inherited, True)
+            readers = inherited | readers_of(entries, self._place.zone, stream.source.zone)
             best_effort = [name for name, reliable in readers.items() if not reliable]
             stream.writer.settle(readers, self._outside.now(), best_effort)
             self._outside.touch(stream)
@@ -222,3 +232,8 @@ class Primary:
         self.closed = True
         for view in self._views.values():
             view.closed = True
+
+
+def _entry(stream: Stream) -> StreamEntry:
+    readers = tuple(stream.reliable_readers(READERS_AT_ONCE))
+    return StreamEntry(stream.number, stream.topic, stream.producer, stream.source, readers)

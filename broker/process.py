@@ -187,6 +187,10 @@ class BrokerProcess:
         """Have the brokers in sync be these."""
         self._authority.propose_in_sync(epoch, in_sync)
 
+    def look_again(self) -> None:
+        """Have ZooKeeper say again who leads."""
+        self._authority.look_again()
+
     def event(self, kind: str, detail: str) -> None:
         """Something that belongs into the traces."""
         if self._io.tracing.on:

@@ -17,6 +17,9 @@ from pubsub.registration import LEASE_S, POLL_S, REFRESHES, RETRY_S
 from pubsub.zones import PRIMARY, ZONES, Client, ZoneLoad, ZonePrimary, client_of, clients_of, publisher_of, record_of
 
 BROKER = "broker/"
+LOAD_LEASE_S = 5.0
+"""Of a zone's entry among the zones, put every two seconds: clients are not to choose one that has died."""
+
 VERSIONS = 2**24
 """Of a zone's entries within one epoch: one every two seconds, for a year."""
 
@@ -122,27 +125,27 @@ class OnTheRing:
             primary = ZonePrimary(self._place.address, epoch, self._place.broker)
             version += 1
             try:
-                yield from self._put(record_of(self._place.zone), PRIMARY, messages.encode(primary), version)
+                yield from self._put(record_of(self._place.zone), PRIMARY, messages.encode(primary), LEASE_S, version)
                 if not told:
                     told = True
                     self._primary_put(epoch)
                 load = ZoneLoad(self.load, primary, len(term.live), len(term.in_sync), self.topics)
-                yield from self._put(ZONES, record_of(self._place.zone), messages.encode(load), version)
+                yield from self._put(ZONES, record_of(self._place.zone), messages.encode(load), LOAD_LEASE_S, version)
             except RingcastError:
                 yield from sleep(RETRY_S)
             else:
                 yield from sleep(POLL_S)
 
-    def _put(self, record: str, entry: str, value: bytes, version: int) -> Operation[None]:
+    def _put(self, record: str, entry: str, value: bytes, lease_s: float, version: int) -> Operation[None]:
         """Put an entry; a version that is too far from what the ring holds, maybe nothing, is climbed to."""
         ring = self._outside.ring
         try:
-            yield from ring.put(record, entry, value, LEASE_S, version)
+            yield from ring.put(record, entry, value, lease_s, version)
         except TooLarge:
             for step in range(MAX_VERSION_STEP, version, MAX_VERSION_STEP):
                 with suppress(StaleVersion):
-                    yield from ring.put(record, entry, value, LEASE_S, step)
-            yield from ring.put(record, entry, value, LEASE_S, version)
+                    yield from ring.put(record, entry, value, lease_s, step)
+            yield from ring.put(record, entry, value, lease_s, version)
 
     def withdraw(self) -> list[Operation[None]]:
         """Be told of nothing more. The entry `primary` stays: the next one's is newer, and takes its place."""

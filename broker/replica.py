@@ -1,4 +1,9 @@
-"""One broker of a zone: leads or follows as ZooKeeper says, and steps down for whoever has heard of a higher epoch."""
+"""One broker of a zone: leads or follows as ZooKeeper says.
+
+Whoever speaks of a higher epoch makes a primary ask ZooKeeper at once; it does not step down on anybody's word. Should
+ZooKeeper be away, it goes on, and does no harm: nothing that it receives alone becomes safe, and whoever has heard of
+the higher epoch takes nothing from it (docs/decisions/007-election-and-epochs.md).
+"""
 
 from __future__ import annotations
 
@@ -57,7 +62,6 @@ class Replica:
         self._heartbeat_at = 0.0
         self._tick_at = 0.0
         self._acknowledge_at = 0.0
-        self._waiting: list[tuple[str, int]] = []
 
     # Authority -----------------------------------------------------------------------------------------------------
 
@@ -83,26 +87,19 @@ class Replica:
             self._leave_role()
         zone = self._place.zone
         self._outside.event("elected", f"zone {zone} epoch {term.epoch}")
-        self.role = Primary(self._place, term, self.streams, self._outside, self.step_down)
+        self.role = Primary(self._place, term, self.streams, self._outside)
         self.on_the_ring.lead(term)
         self.on_the_ring.read_out()
 
     def _follow(self, term: Term) -> None:
-        led = isinstance(self.role, Primary)
-        self._leave_role()
-        if led:
+        if isinstance(self.role, Primary):
+            self._outside.warn(f"zone {self._place.zone}: {self._place.broker} was deposed in epoch {term.epoch}")
             self._outside.event("deposed", f"zone {self._place.zone} epoch {term.epoch}")
+        self._leave_role()
         suspect = self._suspect
         self.role = Backup(
             self._place, term, self.streams, self._outside, self.fence, lambda: suspect(term.leader, term.address)
         )
-
-    def step_down(self, epoch: int) -> None:
-        """Somebody has heard of a higher epoch of this zone: serve nobody until ZooKeeper says who leads."""
-        if isinstance(self.role, Primary) and self.fence.admits(epoch) and epoch > self.role.term.epoch:
-            self._outside.warn(f"zone {self._place.zone}: {self._place.broker} was deposed, epoch {epoch} is known of")
-            self._outside.event("deposed", f"zone {self._place.zone} epoch {epoch}")
-            self._leave_role()
 
     def _leave_role(self) -> None:
         """What a primary has kept is worth nothing to its successor, which goes on by itself."""
@@ -191,7 +188,7 @@ class Replica:
         if stream is None or stream.address != address or not isinstance(self.role, Primary):
             return
         if isinstance(message, Fenced):
-            self.step_down(message.reader_epoch)
+            self._outside.look_again()
         else:
             self.role.on_not_primary(stream)
 
@@ -247,6 +244,7 @@ class Replica:
         self._heartbeat_at = now + HEARTBEAT_S
         if isinstance(role, Primary):
             self._heartbeat(now)
+            role.tell_of_readers()
         return True
 
     def _heartbeat(self, now: float) -> None:

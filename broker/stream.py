@@ -7,6 +7,7 @@ batches are the producer's, so two brokers that hold a sequence hold the same sa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from pubsub.batch import Batch
 from pubsub.layout import stamp
@@ -48,6 +49,10 @@ class Stream:
         self.fresh = True
         self.primed = False
         self.led_from = 0
+        self.inherited: frozenset[str] = frozenset()
+        """Who read it at the primary that this broker followed, and is to lose nothing."""
+        self.told_of: frozenset[str] = frozenset()
+        """Its readers as the backups know them."""
         self.listed_at = now
         self.read_at = now
         self.ended_at: float | None = None
@@ -147,6 +152,12 @@ class Stream:
         """Whether every reader has what there is, and none is awaited."""
         writer = self.writer
         return writer.settled and writer.delivered >= writer.log.next_sequence - 1 and not self.pending
+
+    def reliable_readers(self, at_most: int) -> frozenset[str]:
+        """The names of those that are to lose nothing, without the backups."""
+        readers = self.writer.readers.values()
+        names = (each.name for each in readers if each.reliable and not each.name.startswith(BACKUP))
+        return frozenset(islice(names, at_most))
 
     @property
     def readers(self) -> int:

@@ -113,6 +113,10 @@ class ZooKeeperAuthority:
             self._proposal = _Proposal(epoch, in_sync | {self._me.broker})
         self._wake.set()
 
+    def look_again(self) -> None:
+        """Read the zone again now; a term tells if something has changed."""
+        self._wake.set()
+
     def suspect(self, broker: str) -> None:
         """Nobody listens at a broker's address: for 5 s it counts as dead."""
         with self._lock:

@@ -11,6 +11,8 @@ import msgpack
 import pytest
 import zmq
 
+from broker import messages as broker_messages
+from broker.messages import Follow
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_FRAME_BYTES
@@ -275,3 +277,28 @@ def test_forged_batches_are_nobodys_samples(zone: Zone, context: zmq.Context):
         assert payloads == [b"true", b"true as well"]
         traffic.flows()
     assert zone.primary.said() == ""
+
+
+def test_a_lie_about_the_epoch_costs_nobody_anything(zone: Zone, context: zmq.Context):
+    """Whoever speaks of a higher one, as a reader or as a backup, is sent away; the primary goes on in its own."""
+    topic = f"lies in {zone.name}"
+    epoch = zone.epoch
+    with (
+        zone.subscriber(topic) as subscriber,
+        zone.publisher() as publisher,
+        Traffic(topic, [publisher], [subscriber], pace_s=0.004) as traffic,
+        context.socket(zmq.DEALER) as dealer,
+    ):
+        traffic.flows()
+        dealer.connect(f"tcp://{zone.primary.address}")
+        for claimed in (epoch + 1, 2**53):
+            dealer.send(
+                messages.encode(Subscribe(1, topic, int(publisher.id, 16), "liar", Profile(), 0, None, None, claimed))
+            )
+            dealer.send(broker_messages.encode(Follow("liar", zone.name, claimed, 0)))
+        dealer.send(messages.encode(Unsubscribe(NOBODY)))
+        heard_last(dealer)
+
+        traffic.flows()
+
+    assert zone.epoch == epoch

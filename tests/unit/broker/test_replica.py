@@ -122,22 +122,24 @@ def test_readers_that_had_to_wait_are_admitted_once_the_past_is_there(replica, o
         lambda replica, _stream: replica.on_other(b"b", Follow("b", "z", 9, 0), 0.0),
     ],
 )
-def test_a_primary_steps_down_for_a_higher_epoch(replica, outside, rumour):
-    """Whoever has heard of it: a reader, a publisher, a backup. It tells its readers, and its own term is over."""
+def test_a_primary_asks_zookeeper_about_a_higher_epoch(replica, outside, rumour):
+    """Whoever speaks of it: a reader, a publisher, a backup. It goes on until ZooKeeper says so: anybody may lie."""
     stream = serve(replica, 1, 2, reads=True)
     outside.told.clear()
     outside.asked.clear()
+    looks = outside.looks
 
     rumour(replica, stream)
 
-    assert replica.role is None
+    assert outside.looks == looks + 1
+    replica.on_term(term())
+    assert isinstance(replica.role, Primary)
+    assert list(replica.streams.by_number.values()) == [stream]
+    replica.on_term(term(epoch=9, leader="b"))
+    assert isinstance(replica.role, Backup)
     assert replica.streams.by_number == {}
     assert (b"r", NotPrimary(5, 9)) in outside.told
     assert outside.asked_for(Unsubscribe) == []
-    replica.on_term(term())
-    assert replica.role is None
-    replica.on_term(term(epoch=9, leader="b"))
-    assert isinstance(replica.role, Backup)
 
 
 def test_what_is_not_heard_from_its_source_deposes_nobody(replica):
