@@ -30,9 +30,10 @@ def test_a_sample_that_is_missing_is_an_error() -> None:
         throughput(one_less, 101)
 
 
-def test_many_clients_share_processes_and_topics() -> None:
-    """Each subscriber gets what every publisher published, which the measurement checks."""
-    mean_ms, notes = clients.measure(8, 5.0, 1.0)
+@pytest.mark.parametrize("topics_each", [1, 3])
+def test_many_clients_share_processes_and_topics(topics_each: int) -> None:
+    """Each subscriber gets what was published on its topics, which the measurement checks."""
+    mean_ms, notes = clients.measure(24, topics_each, 5.0, 1.0)
 
     assert mean_ms > 0
-    assert (notes["clients"], notes["topics"]) == (8, 3)
+    assert (notes["clients"], notes["topics"], notes["topics_each"]) == (24, 3, topics_each)
