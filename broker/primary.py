@@ -104,14 +104,14 @@ class Primary:
             follower.told = entries[-1].number
 
     def tell_of_readers(self) -> None:
-        """Tell the backups of streams that are read by others than they know."""
+        """Tell the backups of streams that are read by others than they know. That is no end of a list under way."""
         for stream in self._streams.by_number.values():
             readers = stream.reliable_readers(READERS_AT_ONCE)
             if readers != stream.told_of:
                 stream.told_of = readers
                 for follower in self.in_sync.followers.values():
                     if stream.number <= follower.told:
-                        told = StreamList(self.term.epoch, follower.told, (_entry(stream),), True)
+                        told = StreamList(self.term.epoch, follower.told, (_entry(stream),), False)
                         self._outside.tell(follower.route, told)
 
     # Sources -------------------------------------------------------------------------------------------------------

@@ -304,3 +304,15 @@ def test_a_primary_reads_elsewhere_for_the_readers_that_it_awaits(replica, outsi
 
     assert replica.streams.by_number != {}
     assert outside.asked_for(Unsubscribe) == []
+
+
+def test_news_of_a_stream_that_is_known_end_no_list_that_is_under_way(replica, outside):
+    """A backup would let go of the streams that its primary has not come to yet."""
+    serve(replica, reads=True)
+    replica.on_other(b"b", Follow("b", "z", 3, 1), 0.0)
+    outside.told.clear()
+
+    replica.role.tell_of_readers()
+
+    (told,) = [message for _, message in outside.told if isinstance(message, StreamList)]
+    assert (told.after, told.entries[0].readers, told.complete) == (1, ("r",), False)
