@@ -19,7 +19,8 @@ SILENT_FOR_S = 3.0
 """A backup says something every half second."""
 
 JOINING_S = 10.0
-"""A backup that follows and has not caught up within this time is waited for no more."""
+JOIN_AGAIN_S = 60.0
+"""A backup that has not caught up within the first time is waited for no more until the second has gone by."""
 
 PROPOSAL_S = 5.0
 """A proposal that was not settled within this time is made again."""
@@ -83,7 +84,7 @@ class InSync:
         present = self._term.live & self.followers.keys()
         wanted = self._term.in_sync & (present | {self._me}) | {self._me}
         late = present - wanted
-        self._joining = frozenset(each for each in late if now - self.followers[each].since < JOINING_S)
+        self._joining = frozenset(each for each in late if self._is_joining(each, now))
         if late:
             kept = list(streams)
             wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in kept)}
@@ -93,6 +94,9 @@ class InSync:
             self._proposed_at = now
             self._outside.propose(self._term.epoch, wanted)
         self._name()
+
+    def _is_joining(self, broker: str, now: float) -> bool:
+        return (now - self.followers[broker].since) % JOIN_AGAIN_S < JOINING_S
 
 
 def _has_it(stream: Stream, broker: str) -> bool:
