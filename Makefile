@@ -24,7 +24,7 @@ endif
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY_DEMO) ## Show Ringcast at work: a ring, its lookups, the traces through Spark
+demo: $(READY_DEMO) ## Show Ringcast at work: a ring, zones of brokers, two kills, the traces through Spark
 	@$(VENV_PYTHON) -m experiments demo $(ARGS)
 
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
@@ -52,7 +52,7 @@ clean: ## Remove the virtual environment and every cache; results under runs/ st
 require_python = $(if $(strip $(eval PROBLEM := $(shell PYTHON='$(PYTHON)' scripts/setup --missing))$(PROBLEM)),$(error $(PROBLEM)))
 
 $(READY_DEMO): setup.cfg pyproject.toml $(VENV_PYTHON)
-	$(require_python)@scripts/setup demo analysis
+	$(require_python)@scripts/setup demo analysis,brokers
 
 # What is ready for the tests is ready for the demo.
 $(READY_TEST): setup.cfg pyproject.toml $(VENV_PYTHON)
