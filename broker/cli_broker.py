@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,6 @@ from chord.errors import LocalProtocolError
 from chord.sockets import raise_descriptor_limit
 from pubsub.cli_options import warn
 from pubsub.zones import check_zone
-
-if TYPE_CHECKING:
-    from broker.process import BrokerProcess
 
 SESSION_S = 6.0
 SHORTEST_S, LONGEST_S = 1.0, 60.0
@@ -73,7 +70,9 @@ def broker(
     course = _Course()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, course.stop)
-    process = _process()(
+    from broker.process import BrokerProcess  # heavy, and nothing that the other commands have to load
+
+    process = BrokerProcess(
         zone,
         list(via or []),
         zookeeper,
@@ -116,14 +115,3 @@ class _Course:
     def stop(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping = True
         self.changed.set()
-
-
-def _process() -> type[BrokerProcess]:
-    """What runs a broker: kazoo is an extra, and nothing that the other commands have to load."""
-    try:
-        from broker.process import BrokerProcess
-    except ModuleNotFoundError as error:
-        raise LocalProtocolError(
-            f"{error.name} is not installed; `pip install 'ringcast[brokers]'` brings what brokers need"
-        ) from None
-    return BrokerProcess

@@ -43,7 +43,7 @@ class ZooKeeperAuthority:
 
     `broker` is the id of this process, new at each start, and `address` where it is found. `on_term` and `warn` are
     called on a thread of the authority's own, and have to be quick. Raises LocalProtocolError for arguments that will
-    not do, and ZooKeeperUnreachable where kazoo is not installed.
+    not do, and where kazoo is not installed.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ZooKeeperAuthority:
         warn: Callable[[str], None],
     ) -> None:
         if find_spec("kazoo") is None:
-            raise ZooKeeperUnreachable("brokers need kazoo, which is not installed: `pip install 'ringcast[brokers]'`")
+            raise LocalProtocolError("brokers need kazoo, which is not installed: `pip install 'ringcast[brokers]'`")
         from broker.zone_nodes import ZoneNodes
 
         if not parse_candidates([f"{broker}-0000000000"]):
