@@ -27,7 +27,7 @@ VERSIONS = 2**24
 class OnTheRing:
     """Keeps one broker's entries, and reads the clients of its zone.
 
-    `primary_put(epoch)` is called once the ring names the broker as primary, `clients(list)` with the publishers of
+    `primary_put(epoch)` is called once the ring names the broker as primary, `publishers(list)` with the publishers of
     the zone every two seconds, and at once when the ring tells of a change.
     """
 

@@ -8,7 +8,6 @@ the higher epoch takes nothing from it (docs/decisions/007-election-and-epochs.m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -25,6 +24,7 @@ from pubsub.batch import Batch
 from pubsub.messages import Fenced, Gone, Heartbeat, Mismatched, NotPrimary, Subscribe, Unreadable
 from pubsub.mismatch import Mismatch
 from pubsub.zone_view import Fence
+from pubsub.zones import Client
 
 HEARTBEAT_S = 0.5
 TICK_S = 0.25
@@ -127,13 +127,13 @@ class Replica:
         self._outside.event("serving", f"zone {self._place.zone} epoch {epoch}")
         self._ready()
 
-    def _on_publishers(self, clients: list[Any]) -> None:
+    def _on_publishers(self, clients: list[Client]) -> None:
         if isinstance(self.role, Primary):
             self.role.on_clients(clients)
 
     # What readers say ----------------------------------------------------------------------------------------------
 
-    def admit(self, route: bytes, message: Subscribe) -> Stream | Gone | NotPrimary | Fenced | None:
+    def admit(self, route: bytes, message: Subscribe) -> Stream | Gone | NotPrimary | None:
         """What a reader is served by, or told; None when it has to wait."""
         if isinstance(self.role, Primary):
             return self.role.admit(route, message)
