@@ -8,11 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from chord.errors import RemoteProtocolError
 from chord.messages import Count, Identifier, Name
 from chord.wire import BAD_INPUT
-from pubsub.limits import MAX_ERROR_TEXT
-from pubsub.messages import FromPublisher, FromSubscriber, PublisherRecord, ReaderId, ZoneName
+from pubsub.messages import FromPublisher, FromSubscriber, PublisherRecord, ReaderId, ZoneName, unreadable
 
 STREAMS_AT_ONCE = 256
 READERS_AT_ONCE = 4_096
@@ -67,7 +65,7 @@ def from_reader(frame: bytes) -> FromReader:
     try:
         return _from_reader(frame)
     except BAD_INPUT as error:
-        raise _unreadable(frame, error) from None
+        raise unreadable(frame, error) from None
 
 
 def from_source(frame: bytes) -> FromSource:
@@ -75,8 +73,4 @@ def from_source(frame: bytes) -> FromSource:
     try:
         return _from_source(frame)
     except BAD_INPUT as error:
-        raise _unreadable(frame, error) from None
-
-
-def _unreadable(frame: bytes, error: Exception) -> RemoteProtocolError:
-    return RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT])
+        raise unreadable(frame, error) from None

@@ -1,7 +1,7 @@
-"""What a subscriber and a publisher say to each other beside batches.
+"""What subscribers, publishers and brokers say to each other beside batches, and what their entries on the ring hold.
 
-MessagePack arrays, tagged by their first element; every size has a limit. `stream` is the number that a subscriber
-gave to a subscription.
+MessagePack arrays, tagged by their first element; every size has a limit. `stream` is the number that a reader, which
+is a subscriber or a zone, gave to a subscription.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def from_subscriber(frame: bytes) -> FromSubscriber:
     try:
         return _from_subscriber(frame)
     except BAD_INPUT as error:
-        raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
+        raise unreadable(frame, error) from None
 
 
 def from_publisher(frame: bytes) -> FromPublisher:
@@ -179,7 +179,12 @@ def from_publisher(frame: bytes) -> FromPublisher:
     try:
         return _from_publisher(frame)
     except BAD_INPUT as error:
-        raise RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT]) from None
+        raise unreadable(frame, error) from None
+
+
+def unreadable(frame: bytes, error: Exception) -> RemoteProtocolError:
+    """What to raise for a frame that could not be decoded."""
+    return RemoteProtocolError(f"unreadable message of {len(frame)} bytes: {error}"[:MAX_ERROR_TEXT])
 
 
 def publisher_record(value: bytes) -> PublisherRecord | None:
