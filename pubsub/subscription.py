@@ -1,4 +1,4 @@
-"""One publisher's samples of one topic at a subscriber: what comes next, what is missing, what was lost.
+"""One publisher's samples of one topic, at a subscriber or a broker: what comes next, what is missing, what was lost.
 
 Pure: the driver feeds in messages, batches and the time, and sends what comes back.
 """
@@ -27,10 +27,10 @@ class Subscription:
     """One topic of one publisher, as its subscriber sees it; the publisher calls it a reader.
 
     `next` is the sequence that is expected next, None until the publisher has said where it begins, and `newest` the
-    greatest that the publisher spoke of. `taken` is
-    what the application has taken, `taken_weight` what that weighed, and `ack_now` that the publisher had better know;
-    the application's thread writes them. `fence` is that of the zone that is read from, if one is: it is told `source`
-    and `earlier` (pubsub/messages.py). A zone that reads has a `reader_epoch`, and says what is `safe`.
+    greatest that the publisher spoke of. `taken` is what the application has taken, `taken_weight` what that weighed,
+    and `ack_now` that the publisher had better know; the application's thread writes them. `fence` is that of the zone
+    that is read from, if one is: it is told `source` and `earlier` (pubsub/messages.py). A zone that reads has a
+    `reader_epoch`, and says what is `safe`.
     """
 
     def __init__(

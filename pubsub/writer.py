@@ -1,4 +1,4 @@
-"""One topic at its publisher: its log, its readers, and what each of them is to be sent next.
+"""One topic of one publisher, there or at a broker: its log, its readers, and what each of them is to be sent next.
 
 Pure: the driver feeds in messages, batches and the time, and sends what `due` hands out.
 """
@@ -35,7 +35,7 @@ ZONE_AWAY_FOR_S = 30.0
 
 
 class Writer:
-    """The publisher's side of one topic.
+    """One topic as its readers are served.
 
     Until `settle` names the subscribers that were there before the publisher, everything is kept: any of them is to get
     the first sample. `own` is the name of the zone that reads for this publisher, which is waited for however long.

@@ -32,7 +32,7 @@ class Fence:
 
 
 class ZoneView:
-    """Looks every two seconds who serves a zone, and ever again once that one fell silent or said that it does not.
+    """Looks every two seconds who serves a zone, and more often once that one fell silent or said that it does not.
 
     `start` begins an operation, and `changed` is called with every primary that is new.
     """

@@ -2,8 +2,8 @@
 
 Three kinds of records. `zones` has an entry `zone/<Z>` for every zone, with its load. `zone/<Z>` has an entry
 `primary`, whose versions count with the epoch, so that a deposed primary cannot put its own back. `zone/<Z>/clients`
-has an entry `pub/<id>/<topic>` for every topic of every publisher in the zone, and `sub/<id>` for every subscriber; the
-brokers of the zone are told of each change of it.
+has an entry `pub/<id>/<topic>` for every topic of every publisher in the zone, `sub/<id>` for every subscriber, and
+`broker/<id>` for every broker, which is told of each change of it.
 """
 
 from __future__ import annotations
