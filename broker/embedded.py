@@ -42,7 +42,8 @@ OPTIONS = (
     "-Dzookeeper.forceSync=no",
     "-Dzookeeper.preAllocSize=1024",
 )
-INSTEAD = "`pip install 'ringcast[brokers,analysis]'`, or use a server that runs already: --zookeeper HOSTS"
+INSTEAD = "use a server that runs already: --zookeeper HOSTS"
+INSTALL = f"`pip install 'ringcast[brokers,analysis]'`, or {INSTEAD}"
 
 
 class EmbeddedZooKeeper:
@@ -71,7 +72,7 @@ class EmbeddedZooKeeper:
         try:
             java = choose(os.environ)
         except NoJava as error:
-            raise StackFailed(f"no ZooKeeper without Java: {error}; or {INSTEAD.partition(', or ')[2]}") from None
+            raise StackFailed(f"no ZooKeeper without Java: {error}; or {INSTEAD}") from None
         if self._any_port and not self._attempts:
             self.port = _free_port()
         self._attempts += 1
@@ -164,11 +165,11 @@ def _jars() -> str:
     """The class path of the server. Raises StackFailed."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise StackFailed(f"ZooKeeper's server comes with PySpark, which is not installed: {INSTEAD}")
+        raise StackFailed(f"ZooKeeper's server comes with PySpark, which is not installed: {INSTALL}")
     folder = Path(spec.origin).parent / "jars"
     found = [jar for name in JARS for jar in sorted(folder.glob(f"{name}-[0-9]*.jar"))]
     if not any(jar.name.startswith("zookeeper-") for jar in found):
-        raise StackFailed(f"no ZooKeeper server in {folder}, where PySpark's has it: {INSTEAD}")
+        raise StackFailed(f"no ZooKeeper server in {folder}, where PySpark has its own: {INSTALL}")
     return os.pathsep.join(map(str, found))
 
 
