@@ -21,7 +21,7 @@ from chord.lookup import Walk
 from chord.messages import Hop, Neighbours, NextHop, Pointer, Reply, Request
 from chord.sockets import Socket, make_context, make_socket
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.rings.settle import wait_for_full_lists
+from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 
 NODES = 16
 LOOKUPS = 1_600
@@ -29,9 +29,6 @@ WARM = 60
 """Lookups through each node that are not counted: they connect the client to the others."""
 COLUMN_B_16 = 1.37
 """Mean hops at N = 16 with the successor list among the candidates (table 1c of the reference simulation)."""
-
-FINGERS_S = 4.0
-"""The finger tables fill within a few refreshes; no request tells when they are full."""
 
 
 def bench(runs: int, progress: Progress) -> list[Figure]:

@@ -17,7 +17,7 @@ from broker.local_ring import LocalRing
 from chord.client import RingClient
 from chord.lookup import Walk
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.rings.settle import wait_for_full_lists
+from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 
 NODES = 16
 TOPICS = 64
@@ -32,8 +32,6 @@ ASKED_AT_ONCE = 48
 """The ways to ask take turns in blocks of so many, so that whatever else the machine does is borne by all of them."""
 
 LEASE_S = 600.0
-FINGERS_S = 4.0
-"""The finger tables fill within a few refreshes; no request tells when they are full."""
 
 Times = dict[str, list[float]]
 

@@ -101,13 +101,13 @@ def ask(answers: Path, rate: float, traces: Path, via: list[str]) -> None:
 
 def main() -> None:
     """Play the part that the arguments name."""
-    part, what, number, traces, *via = sys.argv[1:]
+    part, what, how, traces, *via = sys.argv[1:]
     if part == "publish":
-        publish(what, float(number), Path(traces), via)
+        publish(what, float(how), Path(traces), via)
     elif part == "subscribe":
-        subscribe(what, number == "brokered", Path(traces), via)
+        subscribe(what, how == "brokered", Path(traces), via)
     else:
-        ask(Path(what), float(number), Path(traces), via)
+        ask(Path(what), float(how), Path(traces), via)
 
 
 if __name__ == "__main__":

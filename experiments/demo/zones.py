@@ -23,8 +23,8 @@ class DemoZones:
         self._zookeeper = EmbeddedZooKeeper(directory)
         self._traces = traces
         self._zones: LocalZones | None = None
-        self.killed_zone: str | None = None
         self.killed_us: int | None = None
+        """When a primary was killed, in microseconds since the epoch."""
 
     def launch_zookeeper(self) -> None:
         """Start ZooKeeper, which takes less than a ring does."""
@@ -61,11 +61,10 @@ class DemoZones:
         broker = self._zones.at(self.loads(via)[zone].primary.address)
         self.killed_us = time.time_ns() // 1000
         self._zones.kill(broker)
-        self.killed_zone = zone
         return broker
 
     def close(self) -> None:
-        """End everything, the brokers as they are stopped: what they traced last is written."""
+        """kill -9 of everything: what the brokers traced within the last moment is not written."""
         if self._zones is not None:
             self._zones.close()
         self._zookeeper.kill()

@@ -15,6 +15,9 @@ from chord.views import is_consistent
 
 POLL_S = 0.1
 
+FINGERS_S = 4.0
+"""The finger tables fill within a few refreshes; no request tells when they are full."""
+
 
 def is_ideal(views: list[Neighbours], count: int, length: int = Settings().successors) -> bool:
     """Whether the walk found `count` members whose lists are full and in the order of the walk."""

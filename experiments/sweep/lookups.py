@@ -18,12 +18,9 @@ from chord.settings import Settings
 from chord.sockets import make_context
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
-from experiments.rings.settle import wait_for_full_lists
+from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 from experiments.sweep.plan import describe
 from experiments.traces.run import TRACES
-
-FINGERS_S = 4.0
-"""The finger tables fill within a few refreshes; no request tells when they are full. A small ring needs none."""
 
 WARM = 3
 """Lookups through each node that leave no trace: they connect the client to all of them."""
@@ -37,7 +34,7 @@ def sweep_ring(part: Path, size: int, lookups: int, told: Callable[[int], None])
     with LocalRing() as ring:
         ring.grow(size)
         wait_for_full_lists(ring)
-        if size - 1 > Settings().successors:
+        if size - 1 > Settings().successors:  # a smaller ring needs no fingers
             time.sleep(FINGERS_S)
         info.save(part)
         ask(ring.addresses(), lookups, part / TRACES, told)
