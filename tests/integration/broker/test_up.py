@@ -17,6 +17,7 @@ import pytest
 
 from broker.embedded import EmbeddedZooKeeper
 from broker.processes import read_line
+from tests.descendants import alive, descendants
 from tests.waiting import eventually
 
 GONE_S = 2.0
@@ -37,27 +38,6 @@ def up(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
-
-
-def descendants(parent: int) -> list[int]:
-    """Every process below `parent`."""
-    found: list[int] = []
-    for child in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            children = list(map(int, child.read_text().split()))
-        except OSError:  # the thread has ended
-            continue
-        for each in children:
-            found += [each, *descendants(each)]
-    return found
-
-
-def alive(process: int) -> bool:
-    """Whether a process exists and is not a zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except OSError:
-        return False
 
 
 def processes_of(told: dict[str, Any]) -> set[int]:

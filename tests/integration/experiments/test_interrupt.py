@@ -17,6 +17,7 @@ from chord.spool import Spool
 from experiments.report.files import read_verdict
 from experiments.traces import examples
 from experiments.traces.run import load
+from tests.descendants import alive, command_line, descendants
 from tests.waiting import eventually
 
 DEADLINE_S = 60.0
@@ -120,35 +121,6 @@ def scratch(temporary: Path) -> Path | None:
     return next(temporary.glob("ringcast-spark-*"), None)
 
 
-def descendants(parent: int) -> list[int]:
-    """Every process below `parent`."""
-    found = []
-    for child in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            children = list(map(int, child.read_text().split()))
-        except OSError:  # the thread has ended
-            continue
-        for each in children:
-            found += [each, *descendants(each)]
-    return found
-
-
 def java_below(parent: int) -> list[int]:
     """The Java processes below `parent` that run Spark's classes."""
     return [each for each in descendants(parent) if b"org.apache.spark" in command_line(each)]
-
-
-def command_line(process: int) -> bytes:
-    """The arguments of a process; nothing if it has ended."""
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def alive(process: int) -> bool:
-    """Whether a process exists and is not a zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except OSError:
-        return False

@@ -17,6 +17,7 @@ from chord.trace import LookupTrace
 from experiments.traces.run import Part, parts
 from experiments.traces.spools import Damage, Row, read_spool
 from pubsub.trace import DeliveryTrace
+from tests.descendants import command_line, descendants
 from tests.waiting import eventually
 
 DEADLINE_S = 150.0
@@ -91,8 +92,8 @@ def test_a_sweep_takes_its_processes_with_it_when_it_is_interrupted(
 ) -> None:
     """Exit code 130 or 143, one line, and no temporary file."""
     with sweep(*arguments, "--out", str(tmp_path / "run"), temporary=tmp_path / "tmp") as process:
-        eventually(lambda: sum(moment in command_line(each) for each in below(process.pid)) == 4, DEADLINE_S)
-        started = below(process.pid)
+        eventually(lambda: sum(moment in command_line(each) for each in descendants(process.pid)) == 4, DEADLINE_S)
+        started = descendants(process.pid)
 
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
@@ -117,24 +118,3 @@ def test_a_sweep_that_nobody_can_make_is_a_matter_of_usage(tmp_path: Path, argum
 
     assert (process.returncode, stdout, stderr) == (2, "", said)
     assert not (tmp_path / "run").exists()
-
-
-def below(parent: int) -> list[int]:
-    """Every process below `parent`."""
-    found = []
-    for child in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            children = list(map(int, child.read_text().split()))
-        except OSError:  # the thread has ended
-            continue
-        for each in children:
-            found += [each, *below(each)]
-    return found
-
-
-def command_line(process: int) -> bytes:
-    """The arguments of a process; nothing if it has ended."""
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    except OSError:
-        return b""
