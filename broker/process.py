@@ -307,9 +307,11 @@ def parse_host(advertise: str) -> str:
 
 
 def refuses(address: str) -> bool:
-    """Whether the host of an address is there and nobody listens at its port. Takes at most PROBE_S."""
+    """Whether the host of an address is there and nobody listens at its port. Takes PROBE_S, and time to resolve it."""
     try:
         with tcp.create_connection(parse_address(address), timeout=PROBE_S):
             return False
+    except LocalProtocolError:
+        return False  # no address, so nothing is known of who is there
     except OSError as error:
         return error.errno == errno.ECONNREFUSED
