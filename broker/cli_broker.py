@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
+from broker.zookeeper import SESSION_S
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError
 from chord.sockets import raise_descriptor_limit
 from pubsub.cli_options import warn
 from pubsub.zones import check_zone
 
-SESSION_S = 6.0
 SHORTEST_S, LONGEST_S = 1.0, 60.0
 
 LOOK_S = 0.5

@@ -12,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from broker.cli_broker import SESSION_S, Session, Zookeeper
+from broker.cli_broker import Session, Zookeeper
 from broker.interrupts import unwind_on_signals
 from broker.stack import LocalStack, Part, Progress
+from broker.zookeeper import SESSION_S
 from chord.cli_options import AsJson, Port, Trace
 from pubsub.cli_options import tell
 

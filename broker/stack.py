@@ -10,11 +10,11 @@ from subprocess import Popen
 from types import TracebackType
 from typing import NamedTuple
 
-from broker.cli_broker import SESSION_S
 from broker.embedded import EmbeddedZooKeeper
 from broker.errors import StackFailed
 from broker.local_ring import LocalRing
 from broker.local_zones import LocalBroker, LocalZones
+from broker.zookeeper import SESSION_S
 
 READY_S = 90.0
 POLL_S = 0.01

@@ -22,6 +22,9 @@ from chord.errors import LocalProtocolError
 if TYPE_CHECKING:
     from broker.zone_nodes import View
 
+SESSION_S = 6.0
+"""Seconds after which ZooKeeper takes a silent broker for dead, unless it is told otherwise."""
+
 RECONCILE_S = 30.0
 """A full read, should a watch ever have been missed."""
 

@@ -11,8 +11,8 @@ import time
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from broker.cli_broker import SESSION_S
 from broker.processes import end, read_line, start, write_line
+from broker.zookeeper import SESSION_S
 from experiments.bench.measurement import Figure, Progress, figure
 from experiments.bench.pubsub_zone import BenchZone
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
-from broker.cli_broker import SESSION_S
+from broker.zookeeper import SESSION_S
 from experiments.bench.pubsub_report import TOPIC
 from pubsub.client import Publisher, Sample, Subscriber
 

@@ -7,10 +7,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from broker.cli_broker import SESSION_S
 from broker.local_zones import LocalBroker, LocalZones
 from broker.processes import ProcessFailed
 from broker.stack import LocalStack
+from broker.zookeeper import SESSION_S
 from chord.client import RingClient
 from pubsub.zones import ZoneLoad, list_zones
 
