@@ -44,7 +44,7 @@ class Served(Protocol):
 
 
 S = TypeVar("S", bound=Served)
-NotServed = Gone | Fenced | NotPrimary
+NotServed = Gone | NotPrimary
 Admit = Callable[[bytes, Subscribe], "S | NotServed | None"]
 Other = Callable[[bytes, Any, float], None]
 

@@ -65,7 +65,7 @@ def test_a_reader_is_served_from_its_subscription_to_its_good_bye(attended):
     assert attended.hears(Ack(1, 0, 0)) == [Gone(1)]
 
 
-@pytest.mark.parametrize("answer", [Gone(1), NotPrimary(1, 4), Fenced(1, 4)])
+@pytest.mark.parametrize("answer", [Gone(1), NotPrimary(1, 4)])
 def test_a_reader_that_is_not_served_is_told_so(attended, answer):
     """As is decided elsewhere."""
     attended.answer = answer
