@@ -1,4 +1,4 @@
-"""Draws an analysis as PNG files: hop counts, latencies, hops against ring size, and the time line."""
+"""Draws an analysis as PNG files: hop counts, latencies, both against ring size or clients, and the time line."""
 
 from __future__ import annotations
 
