@@ -21,7 +21,7 @@ from broker.stream import Stream
 from broker.zone_state import Term
 from broker.zookeeper import ZooKeeperAuthority
 from chord.effects import Operation
-from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
+from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.sockets import Socket, endpoint, make_socket, parse_address
 from chord.trace import EventTrace
 from chord.zmq_driver import NOBLOCK
@@ -111,27 +111,12 @@ class BrokerProcess:
         """Begin. Raises what kept the ring from answering: nobody would find this broker; and ZooKeeperUnreachable."""
         self._io.start(self._ring_router)
         try:
-            self._wait_for_ring()
+            self._io.run(lambda ring: find_primary(ring, self._zone))
             self._io.post(self.replica.on_the_ring.start)
             self._authority.start(ZOOKEEPER_PATIENCE * self._patience_s)
         except BaseException:
             self._io.stop()
             raise
-
-    def _wait_for_ring(self) -> None:
-        answered: list[RingcastError | None] = []
-
-        def then(_found: object, error: RingcastError | None) -> None:
-            answered.append(error)
-            self._io.gate.open()
-
-        def ask() -> None:
-            self._io.driver.start(find_primary(self.ring, self._zone), then)
-
-        self._io.post(ask)
-        self._io.wait(lambda: bool(answered), -1.0)
-        if answered[0] is not None:
-            raise answered[0]
 
     def check(self) -> None:
         """Raise what ended the I/O thread, if anything did."""

@@ -1,6 +1,6 @@
 """The thread that owns a client's sockets, so that an application that is busy loses nothing.
 
-One for each Publisher and Subscriber. The application wakes it through a pipe, and only when it sleeps.
+One for each Publisher, Subscriber and broker. The application wakes it through a pipe, and only when it sleeps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import zmq
 
@@ -23,11 +23,14 @@ from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
 from chord.kernel import Kernel
 from chord.messages import Changed, Entry, Noted, ReplyBody, Request
 from chord.names import check_cluster
+from chord.outcome import Outcome
 from chord.sockets import Context, Socket, advertised, bind, check_resolvable, make_context, make_socket
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 from pubsub.gate import Gate
 from pubsub.registration import WITHDRAW_S
+
+R = TypeVar("R")
 
 SLEEP_S = 0.1
 """The longest that the thread sleeps; heartbeats, acknowledgements and leases are looked after this often."""
@@ -147,6 +150,16 @@ class IoThread:
                     return False
             gate.wait(left_s)
 
+    def run(self, ask: Callable[[Ring], Operation[R]]) -> R:
+        """The result of whatever operation `ask` makes of the ring. Raises its error, and what ended the thread.
+
+        Called by the application, and waits.
+        """
+        outcome: Outcome[R] = Outcome(lambda _result, _error: self.gate.open())
+        self.post(lambda: self._start(ask(self.ring), outcome))
+        self.wait(lambda: outcome.done, -1.0)
+        return outcome.value()
+
     def stop(self) -> None:
         """Take the entries off the ring, close every socket, and end the thread. Raises what ended it before."""
         self._stopping = True
@@ -203,6 +216,9 @@ class IoThread:
         deadline = time.monotonic() + WITHDRAW_S
         while left and time.monotonic() < deadline:
             self.driver.turn(min(SLEEP_S, max(0.0, deadline - time.monotonic())))
+
+    def _start(self, operation: Operation[R], outcome: Outcome[R]) -> None:
+        self.driver.start(operation, outcome.take)
 
     def _drain(self) -> None:
         try:

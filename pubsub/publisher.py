@@ -12,7 +12,6 @@ from chord.errors import LocalProtocolError, TooLarge
 from chord.identifiers import hexadecimal
 from chord.names import normalise
 from pubsub import messages
-from pubsub.choosing import check_choice, choose_zone
 from pubsub.errors import Closed, NotDelivered, NotRegistered, WindowFull
 from pubsub.io_thread import IoThread
 from pubsub.layout import Origin
@@ -24,7 +23,7 @@ from pubsub.profile import profile
 from pubsub.publishing import Publishing
 from pubsub.registration import LEASE_S, PUBLISHER, Registration
 from pubsub.writer import Writer
-from pubsub.zones import client_entry, clients_of, record_of
+from pubsub.zones import check_choice, client_entry, clients_of, least_loaded, record_of
 
 time_ns = time.time_ns
 CLOSE_FLUSH_S = 5.0
@@ -92,7 +91,7 @@ class Publisher:
         io.start()
         if brokered or zone:
             try:
-                self._publishing.zone = zone or choose_zone(io)
+                self._publishing.zone = zone or io.run(least_loaded)
             except BaseException:
                 self.close(0.0)
                 raise

@@ -10,7 +10,6 @@ from types import TracebackType
 from chord.errors import LocalProtocolError
 from chord.identifiers import hexadecimal
 from chord.names import normalise
-from pubsub.choosing import check_choice, choose_zone
 from pubsub.connection import Arrived
 from pubsub.errors import Closed, NotRegistered
 from pubsub.io_thread import IoThread
@@ -20,6 +19,7 @@ from pubsub.profile import profile
 from pubsub.registration import LEASE_S
 from pubsub.sample import Sample
 from pubsub.subscribing import Subscribing
+from pubsub.zones import check_choice, least_loaded
 
 
 class Subscriber:
@@ -86,7 +86,7 @@ class Subscriber:
         io.finish = self._subscribing.finish
         io.start(router)
         try:
-            self.zone = zone or (choose_zone(io) if brokered else "")
+            self.zone = zone or (io.run(least_loaded) if brokered else "")
             self._subscribing.finding.prepare(self.zone)
             io.post(self._subscribing.finding.start)
             self._wait_until_registered(patience_s + 1.0)

@@ -1,4 +1,4 @@
-"""Zones on the ring: which there are, who is the primary of each, and which of their clients a writer has to await.
+"""Zones on the ring: which there are and which one a client joins, who is primary of each, and whom a writer awaits.
 
 Three kinds of records. `zones` has an entry `zone/<Z>` for every zone, with its load. `zone/<Z>` has an entry
 `primary`, whose versions count with the epoch, so that a deposed primary cannot put its own back. `zone/<Z>/clients`
@@ -64,6 +64,14 @@ def check_zone(zone: str) -> str:
             f"zone {zone!r} is no name for a zone: 1 to {MAX_ZONE_NAME} letters, digits, dots, dashes or underscores"
         )
     return zone
+
+
+def check_choice(brokered: bool, zone: str | None) -> None:
+    """Raises LocalProtocolError for a zone that cannot be one. One that is named means brokers, `brokered` or not."""
+    if zone is not None:
+        check_zone(zone)
+    elif not isinstance(brokered, bool):
+        raise LocalProtocolError(f"brokered is {brokered!r}; it is True or False, and a zone goes into `zone`")
 
 
 def record_of(zone: str) -> str:
