@@ -21,8 +21,10 @@ from broker.stream import BACKUP, Stream
 from broker.streams import Streams
 from broker.zone_state import Term
 from pubsub.batch import Batch
-from pubsub.messages import Fenced, Gone, Heartbeat, Mismatched, NotPrimary, Subscribe, Unreadable
+from pubsub.limits import TOLD_AT_ONCE
+from pubsub.messages import Fenced, Gone, Heartbeat, Heartbeats, Mismatched, NotPrimary, Subscribe, Unreadable
 from pubsub.mismatch import Mismatch
+from pubsub.reader import Reader
 from pubsub.zone_view import Fence
 from pubsub.zones import Client
 
@@ -169,6 +171,10 @@ class Replica:
 
     def on_message(self, address: str, message: msgspec.Struct, now: float) -> None:
         """A source said something."""
+        if isinstance(message, Heartbeats):
+            for beat in message.beats:
+                self.on_message(address, beat, now)
+            return
         role = self.role
         if isinstance(message, StreamList):
             if isinstance(role, Backup) and address == role.term.address:
@@ -209,11 +215,11 @@ class Replica:
         newest = stream.writer.log.next_sequence - 1
         for reader in stream.writer.readers.values():
             if reader.name.startswith(BACKUP) and reader.received < newest:
-                self._beat(stream, reader.route, reader.stream)
+                self._outside.tell(reader.route, self._beat_of(stream, reader.stream))
 
-    def _beat(self, stream: Stream, route: bytes, number: int) -> bool:
+    def _beat_of(self, stream: Stream, number: int) -> Heartbeat:
         log = stream.writer.log
-        return self._outside.tell(route, Heartbeat(number, log.next_sequence - 1, log.first_sequence, self.fence.epoch))
+        return Heartbeat(number, log.next_sequence - 1, log.first_sequence, self.fence.epoch)
 
     def settle_up(self, stream: Stream) -> None:
         """Something happened to a stream: count what its source may forget."""
@@ -248,7 +254,15 @@ class Replica:
         return True
 
     def _heartbeat(self, now: float) -> None:
+        """Tell every reader of every stream what is the newest, in few messages: thousands would be in the way."""
+        due: dict[bytes, list[tuple[Reader, Heartbeat]]] = {}
         for stream in self.streams.by_number.values():
             for reader in stream.writer.readers.values():
-                if not self._beat(stream, reader.route, reader.stream) and reader.detached_at is None:
-                    reader.detached_at = now
+                due.setdefault(reader.route, []).append((reader, self._beat_of(stream, reader.stream)))
+        for route, each in due.items():
+            for start in range(0, len(each), TOLD_AT_ONCE):
+                readers, beats = zip(*each[start : start + TOLD_AT_ONCE], strict=True)
+                if self._outside.tell(route, beats[0] if len(beats) == 1 else Heartbeats(beats)):
+                    continue
+                for reader in readers:
+                    reader.detached_at = now if reader.detached_at is None else reader.detached_at

@@ -13,6 +13,7 @@ import msgspec
 from pubsub.limits import MAX_READERS
 from pubsub.messages import (
     Ack,
+    Acks,
     Fenced,
     Gone,
     Incompatible,
@@ -96,6 +97,10 @@ class Attending(Generic[S]):
         kind = type(message)
         if kind is Subscribe:
             self.subscribe(route, message, now)
+            return
+        if kind is Acks:
+            for ack in message.acks:
+                self.on_message(route, ack, now)
             return
         if kind not in READERS:
             self._other(route, message, now)

@@ -42,6 +42,9 @@ MAX_READERS = 10_000
 MAX_HISTORY = 1_000_000
 """Samples of one topic that a publisher may offer to late joiners."""
 
+TOLD_AT_ONCE = 256
+"""Heartbeats, or acknowledgements, of one message: a primary has many streams, and each subscriber reads many."""
+
 MAX_ZONE_NAME = 48
 """Characters of a zone's name: `zone/<name>` is the name of a reader (pubsub/messages.py); it is in paths of znodes."""
 

@@ -15,7 +15,7 @@ from msgspec import Meta
 from chord.errors import RemoteProtocolError
 from chord.messages import Address, Count, Identifier, Name
 from chord.wire import BAD_INPUT
-from pubsub.limits import MAX_ERROR_TEXT, MAX_ZONE_NAME
+from pubsub.limits import MAX_ERROR_TEXT, MAX_ZONE_NAME, TOLD_AT_ONCE
 from pubsub.profile import Profile
 
 Text = Annotated[str, Meta(max_length=MAX_ERROR_TEXT)]
@@ -68,6 +68,12 @@ class Ack(msgspec.Struct, tag="ack", array_like=True, frozen=True):
     readers: Count = 1
 
 
+class Acks(msgspec.Struct, tag="acks", array_like=True, frozen=True):
+    """How far several readers at one connection are."""
+
+    acks: Annotated[tuple[Ack, ...], Meta(max_length=TOLD_AT_ONCE)]
+
+
 class Unsubscribe(msgspec.Struct, tag="unsubscribe", array_like=True, frozen=True):
     """The reader wants no more."""
 
@@ -115,6 +121,12 @@ class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
     zone_epoch: Count = 0
 
 
+class Heartbeats(msgspec.Struct, tag="heartbeats", array_like=True, frozen=True):
+    """The heartbeats of several streams at one connection."""
+
+    beats: Annotated[tuple[Heartbeat, ...], Meta(max_length=TOLD_AT_ONCE)]
+
+
 class Gone(msgspec.Struct, tag="gone", array_like=True, frozen=True):
     """The publisher knows no such stream (any more), or serves no such topic (any more)."""
 
@@ -148,8 +160,8 @@ class Unreadable(msgspec.Struct, tag="unreadable", array_like=True, frozen=True)
     text: Text
 
 
-FromSubscriber = Subscribe | Ack | Unsubscribe | Mismatched
-FromPublisher = Subscribed | Incompatible | Heartbeat | Gone | NoRoom | NotPrimary | Fenced | Unreadable
+FromSubscriber = Subscribe | Ack | Acks | Unsubscribe | Mismatched
+FromPublisher = Subscribed | Incompatible | Heartbeat | Heartbeats | Gone | NoRoom | NotPrimary | Fenced | Unreadable
 
 
 class SubscriberRecord(msgspec.Struct, array_like=True, frozen=True):

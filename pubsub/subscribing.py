@@ -21,7 +21,20 @@ from pubsub.finding import Finding
 from pubsub.io_thread import IoThread
 from pubsub.keep_alive import KeepAlive
 from pubsub.layout import MAGIC
-from pubsub.messages import Fenced, Gone, Heartbeat, Incompatible, NoRoom, NotPrimary, Subscribed, Unsubscribe
+from pubsub.limits import TOLD_AT_ONCE
+from pubsub.messages import (
+    Ack,
+    Acks,
+    Fenced,
+    Gone,
+    Heartbeat,
+    Heartbeats,
+    Incompatible,
+    NoRoom,
+    NotPrimary,
+    Subscribed,
+    Unsubscribe,
+)
 from pubsub.mismatch import Mismatch, Mismatches
 from pubsub.profile import Profile
 from pubsub.sample import Sample
@@ -30,6 +43,11 @@ from pubsub.trace import DeliveryTrace
 
 TICK_S = 0.25
 MESSAGES_AT_ONCE = 64
+
+FEW = 8
+LONGEST_ACK_PAUSE_S = 0.2
+"""So many subscriptions are acknowledged whenever something happens; the more there are, the more are acknowledged
+together, and up to this much later. What many publishers send would else cost a message back for each sample."""
 
 
 class Subscribing:
@@ -107,6 +125,10 @@ class Subscribing:
     def _on_message(self, connection: Connection, message: messages.FromPublisher) -> None:
         if isinstance(message, messages.Unreadable | Fenced):
             return
+        if isinstance(message, Heartbeats):
+            for beat in message.beats:
+                self._on_message(connection, beat)
+            return
         subscription = connection.by_stream.get(message.stream)
         if subscription is None:
             if message.stream not in connection.let_go and not isinstance(message, Gone | NoRoom | NotPrimary):
@@ -148,11 +170,12 @@ class Subscribing:
         """Acknowledge what came and what was taken; look after publishers that fell silent."""
         if self.failed is not None and not self._left:
             self._leave()
+        subscriptions = self.finding.subscriptions
         if self.urgent or now >= self._ack_at:
             self.urgent = False
-            self._ack_at = now + ACK_PAUSE_S
-            self._acknowledge(self.finding.subscriptions.values(), now)
-        elif self._touched:
+            self._ack_at = now + min(ACK_PAUSE_S * max(1.0, len(subscriptions) / FEW), LONGEST_ACK_PAUSE_S)
+            self._acknowledge(subscriptions.values(), now)
+        elif self._touched and len(subscriptions) <= FEW:
             self._acknowledge(self._touched.values(), now)
         self._touched.clear()
         if now >= self._tick_at:
@@ -171,10 +194,17 @@ class Subscribing:
         self._gate.open()
 
     def _acknowledge(self, subscriptions: Iterable[tuple[Subscription, Connection]], now: float) -> None:
+        due: dict[Connection, list[Ack]] = {}
         for subscription, connection in subscriptions:
             ack = subscription.ack(now)
             if ack is not None:
-                connection.say(ack)
+                due.setdefault(connection, []).append(ack)
+        for connection, acks in due.items():
+            if len(acks) == 1:
+                connection.say(acks[0])
+                continue
+            for start in range(0, len(acks), TOLD_AT_ONCE):
+                connection.say(Acks(tuple(acks[start : start + TOLD_AT_ONCE])))
 
     def _sign_of_life(self) -> None:
         """Tell the publishers that their reader lives. Called while the I/O thread is in the application's callback."""

@@ -11,7 +11,16 @@ from chord.messages import Entry
 from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.layout import MAGIC
-from pubsub.messages import Gone, Heartbeat, NotPrimary, PublisherRecord, Subscribed, SubscriberRecord, Unsubscribe
+from pubsub.messages import (
+    Gone,
+    Heartbeat,
+    Heartbeats,
+    NotPrimary,
+    PublisherRecord,
+    Subscribed,
+    SubscriberRecord,
+    Unsubscribe,
+)
 from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep, keep_subscriber, withdraw
 from pubsub.subscription import Subscription
@@ -149,6 +158,10 @@ class FakeSubscriber:
         self._acknowledge(producer)
 
     def _on_message(self, address: str, message: Any) -> None:
+        if isinstance(message, Heartbeats):
+            for beat in message.beats:
+                self._on_message(address, beat)
+            return
         now = self.kernel.now
         producer = next((each for each, kept in self.subscriptions.items() if kept.stream == message.stream), None)
         if producer is None or self._addresses[producer] != address:

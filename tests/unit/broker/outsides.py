@@ -38,6 +38,7 @@ class Outside:
         self.readmitted: list[bytes] = []
         self.warnings: list[str] = []
         self.looks = 0
+        self.reachable = True
         self.warn = self.warnings.append
         self.changes: list[Entry] = []
         self.ring: Any = FakeRing(self.now, lambda _notify, entry: self.changes.append(entry))
@@ -57,7 +58,7 @@ class Outside:
 
     def tell(self, route: bytes, message: Any) -> bool:
         self.told.append((route, message))
-        return True
+        return self.reachable
 
     def ask(self, address: str, message: Any) -> None:
         self.asked.append((address, message))

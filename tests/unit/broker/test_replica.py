@@ -14,6 +14,7 @@ from pubsub.messages import (
     Fenced,
     Gone,
     Heartbeat,
+    Heartbeats,
     NotPrimary,
     PublisherRecord,
     Subscribe,
@@ -290,6 +291,36 @@ def test_readers_are_told_twice_a_second_what_there_is(replica, outside):
     replica.work(HEARTBEAT_S + 0.01)
 
     assert (b"r", Heartbeat(5, 3, 2, 3)) in outside.told
+
+
+def test_a_reader_of_many_streams_is_told_of_them_at_once(replica, outside, monkeypatch):
+    """In few messages; whoever cannot be reached counts as detached on all of its streams."""
+    monkeypatch.setattr("broker.replica.TOLD_AT_ONCE", 2)
+    replica.on_term(term())
+    replica.role.on_clients([Client("t", producer, SOURCE) for producer in (7, 8, 9)])
+    streams = list(replica.streams.by_number.values())
+    for stream in streams:
+        stream.writer.settle([], 0.0)
+        wanted = Subscribe(stream.number, "t", stream.producer, "r", Profile(), 0)
+        stream.writer.subscribe(b"r", wanted, 0.0)
+    outside.reachable = False
+
+    replica.work(HEARTBEAT_S)
+
+    beats = [Heartbeat(stream.number, 0, 1, 3) for stream in streams]
+    assert outside.told == [(b"r", Heartbeats(tuple(beats[:2]))), (b"r", beats[2])]
+    assert [stream.writer.readers["r"].detached_at for stream in streams] == [HEARTBEAT_S] * 3
+
+
+def test_a_backup_is_told_of_many_streams_at_once(replica):
+    """Each counts as if it had been told of by itself."""
+    replica.on_term(term(leader="b"))
+    for producer in (7, 8):
+        replica.streams.add("t", producer, SOURCE).address = "b:1"
+
+    replica.on_message("b:1", Heartbeats((Heartbeat(1, 3, 1, 3), Heartbeat(2, 4, 1, 3))), 1.0)
+
+    assert [stream.upstream.newest for stream in replica.streams.by_number.values()] == [3, 4]
 
 
 def test_a_primary_reads_elsewhere_for_the_readers_that_it_awaits(replica, outside):

@@ -6,7 +6,18 @@ import pytest
 
 from pubsub import attending as module
 from pubsub.attending import Attending
-from pubsub.messages import Ack, Fenced, Gone, Incompatible, NoRoom, NotPrimary, Subscribe, Subscribed, Unsubscribe
+from pubsub.messages import (
+    Ack,
+    Acks,
+    Fenced,
+    Gone,
+    Incompatible,
+    NoRoom,
+    NotPrimary,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+)
 from pubsub.profile import Profile
 from pubsub.writer import Writer
 
@@ -63,6 +74,19 @@ def test_a_reader_is_served_from_its_subscription_to_its_good_bye(attended):
     assert attended.hears(Ack(1, 0, 0)) == []
     assert attended.hears(Unsubscribe(1)) == []
     assert attended.hears(Ack(1, 0, 0)) == [Gone(1)]
+
+
+def test_several_readers_say_at_once_how_far_they_are(attended):
+    """Each counts as if it had said so by itself."""
+    writer = attended.served.writer
+    sample = writer.append(b"", 1, 9)
+    for stream in (1, 2):
+        attended.hears(subscribe(f"r{stream}", stream=stream))
+        writer.readers[f"r{stream}"].sent(sample)
+
+    assert attended.hears(Acks((Ack(1, 1, 1), Ack(3, 1, 1), Ack(2, 1, 1)))) == [Gone(3)]
+
+    assert [reader.received for reader in writer.readers.values()] == [1, 1]
 
 
 @pytest.mark.parametrize("answer", [Gone(1), NotPrimary(1, 4)])

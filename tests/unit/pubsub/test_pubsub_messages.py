@@ -17,6 +17,7 @@ from pubsub.profile import Profile
         Subscribe(1, "t", 2**64 - 1, "r", Profile()),
         Subscribe(1, "t", 7, "r", Profile(), 9),
         Ack(1, 5, 4),
+        messages.Acks((Ack(1, 5, 4), Ack(2, 7, 7))),
         Unsubscribe(1),
     ],
 )
@@ -31,6 +32,7 @@ def test_what_a_subscriber_says_is_read_by_the_publisher(message):
         Subscribed(1, 5),
         Incompatible(1, ("history",), "why"),
         Heartbeat(1, 5),
+        messages.Heartbeats((Heartbeat(1, 5), Heartbeat(2, 7, 3, 4))),
         Gone(1),
         messages.NoRoom(1, "why"),
         messages.Unreadable("?"),
