@@ -37,7 +37,7 @@ def zones(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cl
     from rich.table import Table
 
     if not found:
-        print("no zone has a primary")
+        print("no zone has a primary; `ringcast broker --zone NAME` starts one, `ringcast up` a whole stack")
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("zone", "primary"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from broker.outside import Outside
 from broker.stream import BACKUP, Stream
-from broker.zone_state import Term
+from broker.zone_state import MAX_IN_SYNC, Term
 
 SILENT_FOR_S = 3.0
 """A backup says something every half second."""
@@ -64,9 +64,11 @@ class InSync:
         awaited = self._term.in_sync | self._maybe | self._joining
         self.waited_for = frozenset(BACKUP + broker for broker in awaited - {self._me})
 
-    def heard(self, broker: str, route: bytes, now: float) -> Follower:
-        """A backup follows."""
+    def heard(self, broker: str, route: bytes, now: float) -> Follower | None:
+        """A backup follows; None when there are too many."""
         follower = self.followers.get(broker)
+        if follower is None and len(self.followers) >= MAX_IN_SYNC - 1:
+            return None
         if follower is None or follower.route != route:
             follower = self.followers[broker] = Follower(route, now, now)
         follower.heard_at = now

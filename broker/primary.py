@@ -6,7 +6,7 @@ from broker.in_sync import Follower, InSync
 from broker.messages import READERS_AT_ONCE, STREAMS_AT_ONCE, Follow, NotFollowed, StreamEntry, StreamList
 from broker.outside import Outside
 from broker.place import Place
-from broker.stream import BACKUP, Stream
+from broker.stream import BACKUP, Pending, Stream
 from broker.streams import Streams
 from broker.zone_state import Term
 from chord.effects import Operation, sleep
@@ -21,6 +21,15 @@ UNREAD_FOR_S = 10.0
 
 UNLISTED_FOR_S = 3.0
 """A publisher that is silent and not on the ring for this long has ended."""
+
+UNHEARD_FOR_S = 30.0
+"""So has one outside of all zones that is silent for this long. Its readers are told, and ask again if it is listed."""
+
+PENDING_FOR_S = 10.0
+"""A reader that waits for a stream to be primed asks again every two seconds, unless it is gone."""
+
+MAX_ZONES = 256
+"""Other zones that one primary reads from."""
 
 ENDED_FOR_S = 30.0
 """What an ended publisher left is kept for its readers for this long at most."""
@@ -63,7 +72,7 @@ class Primary:
         if not message.reader.startswith(BACKUP):
             stream.read_at = self._outside.now()
         if not stream.primed:
-            stream.pending[message.reader] = route, message
+            stream.pending[message.reader] = Pending(route, message, self._outside.now())
             return None
         return stream
 
@@ -71,8 +80,8 @@ class Primary:
         """Serve the readers that waited for a stream's past samples."""
         waiting = list(stream.pending.values())
         stream.pending.clear()
-        for route, message in waiting:
-            self._outside.readmit(route, message)
+        for pending in waiting:
+            self._outside.readmit(pending.route, pending.message)
 
     def on_follow(self, route: bytes, message: Follow, now: float) -> None:
         """A backup lives: tell it of the streams that it does not know."""
@@ -83,8 +92,11 @@ class Primary:
             self._outside.tell(route, NotFollowed(message.zone_epoch))
         else:
             follower = self.in_sync.heard(message.broker, route, now)
-            follower.told = message.have
-            self._tell(follower)
+            if follower is None:
+                self._outside.tell(route, NotFollowed(self.term.epoch))
+            else:
+                follower.told = message.have
+                self._tell(follower)
 
     def _tell(self, follower: Follower) -> None:
         """Tell a backup of streams beyond those that it was told of; of none too, for it listens for a sign of life."""
@@ -144,7 +156,7 @@ class Primary:
             self._read(stream, stream.source.address, Fence())
         else:
             view = self._view(zone)
-            if view.primary is not None:
+            if view is not None and view.primary is not None:
                 self._read(stream, view.primary.address, view.fence)
         if not stream.writer.registered:
             self._outside.begin(self._await_readers(stream))
@@ -153,10 +165,10 @@ class Primary:
         name = record_of(self._place.zone)
         self._outside.ask(address, stream.read(address, name, fence, self.term.epoch, self._outside.now()))
 
-    def _view(self, zone: str) -> ZoneView:
-        """How another zone is seen from here."""
+    def _view(self, zone: str) -> ZoneView | None:
+        """How another zone is seen from here; None when there are too many, for each is looked for on the ring."""
         view = self._views.get(zone)
-        if view is None:
+        if view is None and len(self._views) < MAX_ZONES:
 
             def changed(primary: ZonePrimary) -> None:
                 for stream in self._streams.by_number.values():
@@ -194,13 +206,16 @@ class Primary:
         self.in_sync.tick(self._streams.by_number.values(), now)
         silent: dict[str, float] = {}
         for stream in list(self._streams.by_number.values()):
+            for name, pending in list(stream.pending.items()):
+                if now - pending.asked_at > PENDING_FOR_S:
+                    del stream.pending[name]
             if stream.readers or not stream.writer.settled:
                 stream.read_at = now
             if self._is_over(stream, now):
                 self._streams.remove(stream, good_bye=True)
             elif stream.source.zone in self._views:
-                silent_s = now - max(stream.upstream.heard_at or 0.0, stream.upstream.began_at)
-                silent[stream.source.zone] = min(silent_s, silent.get(stream.source.zone, silent_s))
+                quiet_s = stream.upstream.quiet_s(now)
+                silent[stream.source.zone] = min(quiet_s, silent.get(stream.source.zone, quiet_s))
         for zone, view in list(self._views.items()):
             if zone not in silent:
                 view.closed = True
@@ -219,9 +234,11 @@ class Primary:
     def _is_over(self, stream: Stream, now: float) -> bool:
         if (stream.topic, stream.producer) in self._listed:
             return False
-        in_zone = stream.source.zone == self._place.zone
-        silent_s = now - max(stream.upstream.heard_at or 0.0, stream.upstream.began_at)
-        if stream.ended_at is not None or (in_zone and min(silent_s, now - stream.listed_at) > UNLISTED_FOR_S):
+        zone = stream.source.zone
+        in_zone = zone == self._place.zone
+        quiet_s = stream.upstream.quiet_s(now)
+        lapsed = in_zone and min(quiet_s, now - stream.listed_at) > UNLISTED_FOR_S
+        if stream.ended_at is not None or lapsed or (not zone and quiet_s > UNHEARD_FOR_S):
             ended_at = stream.ended_at or now
             stream.ended_at = ended_at
             return stream.is_done() or now - ended_at > ENDED_FOR_S

@@ -119,8 +119,9 @@ class BrokerProcess:
             raise
 
     def check(self) -> None:
-        """Raise what ended the I/O thread, if anything did."""
+        """Raise what ended one of its threads, if anything did."""
         self._io.check()
+        self._authority.check()
 
     def stop(self) -> None:
         """Give the zone up, which lets another broker lead at once, and end."""

@@ -120,8 +120,8 @@ class Replica:
         for stream in self.streams.by_number.values():
             for reader in stream.writer.readers.values():
                 self._outside.tell(reader.route, NotPrimary(reader.stream, self.fence.epoch))
-            for route, message in stream.pending.values():
-                self._outside.tell(route, NotPrimary(message.stream, self.fence.epoch))
+            for pending in stream.pending.values():
+                self._outside.tell(pending.route, NotPrimary(pending.message.stream, self.fence.epoch))
         for follower in self.role.in_sync.followers.values():
             self._outside.tell(follower.route, NotFollowed(self.fence.epoch))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 
 from pubsub.batch import Batch
 from pubsub.layout import stamp
@@ -28,6 +29,14 @@ TELL_BYTES = 64 * 1024
 what else there is to tell: a message wakes the publisher, and samples on their way wait for it."""
 
 
+class Pending(NamedTuple):
+    """A reader that waits for a stream to be primed: the route to it, what it asked for, and when."""
+
+    route: bytes
+    message: Subscribe
+    asked_at: float
+
+
 class Stream:
     """`upstream` reads it at `address` (empty: nowhere yet), `writer` keeps it and serves its readers.
 
@@ -45,7 +54,7 @@ class Stream:
         self.address = ""
         self.upstream = Subscription(number, topic, producer, "", source.offered, now, source=source)
         self.writer = Writer(source.offered)
-        self.pending: dict[str, tuple[bytes, Subscribe]] = {}
+        self.pending: dict[str, Pending] = {}
         self.fresh = True
         self.primed = False
         self.led_from = 0

@@ -82,6 +82,7 @@ class ZooKeeperAuthority:
         self._told: Term | None = None
         self._unclean_epoch = 0
         self._complaining = False
+        self._failure: Exception | None = None
 
     def start(self, patience_s: float) -> None:
         """Connect, then take part until `stop`. Raises ZooKeeperUnreachable."""
@@ -110,7 +111,7 @@ class ZooKeeperAuthority:
 
         A second proposal replaces one that is not settled.
         """
-        if len(in_sync) >= MAX_IN_SYNC:
+        if len(in_sync | {self._me.broker}) > MAX_IN_SYNC:
             raise LocalProtocolError(f"{len(in_sync)} brokers in sync are more than a zone may have, {MAX_IN_SYNC}")
         with self._lock:
             self._proposal = _Proposal(epoch, in_sync | {self._me.broker})
@@ -126,7 +127,18 @@ class ZooKeeperAuthority:
             self._suspected[broker] = time.monotonic() + SUSPECTED_S
         self._wake.set()
 
+    def check(self) -> None:
+        """Raise what ended the thread, if anything did."""
+        if self._failure is not None:
+            raise AssertionError(f"the authority of zone {self._zone} ended: {self._failure!r}") from self._failure
+
     def _run(self) -> None:
+        try:
+            self._take_part()
+        except Exception as failure:  # of ours: what ZooKeeper does is handled
+            self._failure = failure
+
+    def _take_part(self) -> None:
         pause_s, retry_s, failing_since = RECONCILE_S, RETRY_S[0], math.inf
         while not self._stopping:
             self._wake.wait(pause_s)

@@ -22,7 +22,7 @@ from pubsub.profile import Profile
 from pubsub.registration import PUBLISHER, SUBSCRIBER, Registration, keep, keep_subscriber, withdraw
 from pubsub.subscription import SILENT_FOR_S, Subscription
 from pubsub.zone_view import ZoneView
-from pubsub.zones import ZonePrimary, clients_of, producer_of
+from pubsub.zones import ZonePrimary, clients_of, producer_of, tell_if_unserved
 
 UNLISTED_FOR_S = 3.0
 UNLISTED_IN_ZONE_FOR_S = 30.0
@@ -99,6 +99,7 @@ class Finding:
         """Register for every topic."""
         if self.view is not None and self._in_zone is not None:
             self._io.driver.start(self.view.keep_looking())
+            self._io.driver.start(tell_if_unserved(self._io.ring, self.view.zone, self._io.warn))
             self._io.driver.start(keep(self._io.ring, self._in_zone))
         for topic, registration in self.registrations.items():
             self._io.driver.start(keep_subscriber(self._io.ring, registration, self._finder(topic)))
@@ -265,7 +266,7 @@ class Finding:
 
     def _tick_zone(self, view: ZoneView, now: float) -> None:
         """Look for another primary when the one that is read from is not heard."""
-        silent_s = min((self._silent_s(each, now) for each, _ in self.subscriptions.values()), default=0.0)
+        silent_s = min((each.quiet_s(now) for each, _ in self.subscriptions.values()), default=0.0)
         if silent_s > ZONE_SILENT_FOR_S:
             view.hurry()
         else:
@@ -275,11 +276,7 @@ class Finding:
         """Whether there is nothing more to come from a publisher that the ring does not name."""
         if self.view is None:
             return subscription.refused or subscription.silent_s(now) > UNLISTED_FOR_S
-        return subscription.refused or subscription.gone or self._silent_s(subscription, now) > UNLISTED_IN_ZONE_FOR_S
-
-    def _silent_s(self, subscription: Subscription, now: float) -> float:
-        heard = subscription.began_at if subscription.heard_at is None else subscription.heard_at
-        return now - heard
+        return subscription.refused or subscription.gone or subscription.quiet_s(now) > UNLISTED_IN_ZONE_FOR_S
 
     def _drop(self, key: tuple[str, int], subscription: Subscription, connection: Connection) -> None:
         if subscription.refused:

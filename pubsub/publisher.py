@@ -91,7 +91,7 @@ class Publisher:
         io.start()
         if brokered or zone:
             try:
-                self._publishing.zone = zone or io.run(least_loaded)
+                self._publishing.join(zone or io.run(least_loaded))
             except BaseException:
                 self.close(0.0)
                 raise

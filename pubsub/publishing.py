@@ -26,7 +26,7 @@ from pubsub.outbox import Outbox
 from pubsub.registration import keep, keep_listed, keep_publisher, withdraw
 from pubsub.sending import Sending
 from pubsub.trace import PublicationTrace
-from pubsub.zones import readers_of
+from pubsub.zones import readers_of, tell_if_unserved
 
 HEARTBEAT_S = 0.5
 STOOD_STILL_S = 2.0
@@ -52,7 +52,7 @@ class Publishing:
         self._router = router
         self._producer = producer
         self.zone = ""
-        """Whose brokers read this publisher; set before a topic is opened."""
+        """Whose brokers read this publisher, if any do."""
         self.mismatches = Mismatches()
         self._gate = io.gate
         self._outboxes: dict[str, Outbox] = {}
@@ -65,6 +65,15 @@ class Publishing:
         self._heartbeat_at = time.monotonic()
         self._unheard_ticks = 0
         self._trace_at = 0.0
+
+    def join(self, zone: str) -> None:
+        """Be read by the brokers of a zone. Called by the application, before it opens a topic."""
+        self.zone = zone
+
+        def watch() -> None:
+            self._io.driver.start(tell_if_unserved(self._io.ring, zone, self._io.warn))
+
+        self._io.post(watch)
 
     def open(self, outbox: Outbox) -> None:
         """Serve a topic, and register for it. Twice does no harm."""

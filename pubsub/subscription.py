@@ -175,6 +175,10 @@ class Subscription:
         """Seconds since the publisher was last heard, infinite when never."""
         return float("inf") if self.heard_at is None else now - self.heard_at
 
+    def quiet_s(self, now: float) -> float:
+        """Seconds since the publisher was last heard, or, if never, since it has been read where it is."""
+        return now - (self.began_at if self.heard_at is None else self.heard_at)
+
     def sign_of_life(self) -> Ack | None:
         """How far the reader is, whether that is news or not."""
         if self.next is None:

@@ -9,13 +9,13 @@ has an entry `pub/<id>/<topic>` for every topic of every publisher in the zone, 
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from chord.asking import Ring
-from chord.effects import Operation
+from chord.effects import Operation, sleep
 from chord.errors import LocalProtocolError, RingcastError
 from chord.messages import Address, Count, Entry
 from chord.wire import BAD_INPUT
@@ -27,6 +27,9 @@ ZONES = "zones"
 PRIMARY = "primary"
 PREFIX = "zone/"
 """Of a zone's entry among the zones, of the name of its record, and of the name that it reads under."""
+
+UNSERVED_S = 3.0
+"""A zone that is named has this long until its client says that nobody serves it."""
 
 ALLOWED = frozenset(string.ascii_letters + string.digits + "._-")
 
@@ -144,6 +147,19 @@ def readers_of(entries: Iterable[Entry], at: str, publisher_zone: str) -> dict[s
             continue
         expected[name] = expected.get(name, False) or record.requested.reliability == "at_least_once"
     return expected
+
+
+def tell_if_unserved(ring: Ring, zone: str, warn: Callable[[str], None]) -> Operation[None]:
+    """Say so if nobody serves a zone a while after it was named: a slip of the pen would go unnoticed."""
+    yield from sleep(UNSERVED_S)
+    try:
+        primary = yield from find_primary(ring, zone)
+    except RingcastError:
+        return  # whoever else asks the ring says so
+    if primary is None:
+        warn(
+            f"zone {zone!r} has no primary on the ring yet, and nothing passes; `ringcast zones` lists those that have"
+        )
 
 
 class Client(NamedTuple):

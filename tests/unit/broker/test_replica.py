@@ -6,9 +6,10 @@ import pytest
 
 from broker.backup import Backup
 from broker.messages import Follow, NotFollowed, StreamList
-from broker.primary import ENDED_FOR_S, UNLISTED_FOR_S, UNREAD_FOR_S, Primary
+from broker.primary import ENDED_FOR_S, PENDING_FOR_S, UNHEARD_FOR_S, UNLISTED_FOR_S, UNREAD_FOR_S, Primary
 from broker.replica import HEARTBEAT_S, STOOD_STILL_S, TICK_S, Replica
 from broker.stream import Stream
+from broker.zone_state import MAX_IN_SYNC
 from pubsub.messages import (
     Ack,
     Fenced,
@@ -347,3 +348,50 @@ def test_news_of_a_stream_that_is_known_end_no_list_that_is_under_way(replica, o
 
     (told,) = [message for _, message in outside.told if isinstance(message, StreamList)]
     assert (told.after, told.entries[0].readers, told.complete) == (1, ("r",), False)
+
+
+DIRECT = PublisherRecord("p:1", OFFERED)
+
+
+def test_a_reader_that_waits_for_nobody_is_not_waited_for(replica):
+    """A publisher that never answers keeps no stream once the reader that named it has stopped asking."""
+    replica.on_term(term())
+    assert replica.admit(b"r", subscribe(source=DIRECT)) is None
+    (stream,) = replica.streams.by_number.values()
+    stream.writer.settle([], 0.0)
+
+    replica.role.tick(PENDING_FOR_S - 1)
+    assert list(stream.pending) == ["r"]
+    replica.role.tick(PENDING_FOR_S + 1)
+    assert not stream.pending
+    replica.role.tick(PENDING_FOR_S + UNREAD_FOR_S + 2)
+    assert replica.streams.by_number == {}
+
+
+def test_a_publisher_of_no_zone_that_is_silent_has_ended(replica, outside):
+    """Nobody lists it for this zone, so silence tells; its readers hear of it, and may ask again."""
+    replica.on_term(term())
+    replica.admit(b"r", subscribe(source=DIRECT))
+    (stream,) = replica.streams.by_number.values()
+    stream.writer.settle([], 0.0)
+    replica.on_message("p:1", Subscribed(stream.number, 0, 0), 0.0)
+    stream.writer.subscribe(b"r", subscribe(after=0), 0.0)
+
+    replica.role.tick(UNHEARD_FOR_S - 1)
+    assert list(replica.streams.by_number.values()) == [stream]
+    replica.role.tick(UNHEARD_FOR_S + 1)
+
+    assert replica.streams.by_number == {}
+    assert outside.forgotten == [stream]
+
+
+def test_a_zone_has_so_many_backups_and_no_more(replica, outside):
+    """Whoever follows beyond that is sent away, and those that followed before are still heard."""
+    replica.on_term(term())
+    for number in range(MAX_IN_SYNC):
+        replica.on_other(b"%d" % number, Follow(f"b{number}", "z", 3, 0), 0.0)
+
+    assert len(replica.role.in_sync.followers) == MAX_IN_SYNC - 1
+    assert outside.told[-1] == (b"%d" % (MAX_IN_SYNC - 1), NotFollowed(3))
+    replica.on_other(b"0", Follow("b0", "z", 3, 0), 1.0)
+    assert replica.role.in_sync.followers["b0"].heard_at == 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.stream import TELL_BYTES, Stream
+from broker.stream import TELL_BYTES, Pending, Stream
 from broker.streams import Streams
 from pubsub.batch import Batch
 from pubsub.limits import BUFFER_BYTES, SAMPLE_OVERHEAD_BYTES
@@ -204,7 +204,7 @@ def test_a_stream_is_done_when_every_reader_that_is_awaited_has_everything(strea
     reader, _ = reads(stream, after=0)
     assert not stream.is_done()
     stream.writer.remove(reader.name)
-    stream.pending["r"] = b"r", Subscribe(2, "t", PRODUCER, "r", OFFERED)
+    stream.pending["r"] = Pending(b"r", Subscribe(2, "t", PRODUCER, "r", OFFERED), 0.0)
     assert not stream.is_done()
 
 

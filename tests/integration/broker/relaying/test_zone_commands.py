@@ -59,6 +59,7 @@ def ringcast(*arguments: str, via: str = "", stdin: bytes | None = None) -> tupl
     return ended(launch(*arguments, via=via, stdin=stdin))
 
 
+NO_PRIMARY = "no zone has a primary; `ringcast broker --zone NAME` starts one, `ringcast up` a whole stack\n"
 NO_ZONE = "error: no zone has a broker; start one with `ringcast broker --zone NAME`, or do without --brokered\n"
 
 
@@ -102,7 +103,7 @@ def test_zones_are_listed_without_any():
         ring.grow(1)
         via = ring.addresses()[0]
 
-        assert ringcast("zones", via=via) == (0, "no zone has a primary\n", "")
+        assert ringcast("zones", via=via) == (0, NO_PRIMARY, "")
         assert ringcast("zones", "--json", via=via) == (0, "{}\n", "")
 
 
