@@ -14,7 +14,7 @@ import zmq
 from chord.client import RingClient
 from chord.identifiers import IdentifierSpace, hexadecimal
 from chord.messages import Entry
-from pubsub import finding, hearing, messages, subscription
+from pubsub import attending, finding, messages, subscription
 from pubsub.client import Publisher, Subscriber
 from pubsub.encoding import encode
 from pubsub.layout import Origin
@@ -48,7 +48,7 @@ def answer(dealer, kind):
 
 def test_a_reader_may_ask_again_when_there_is_room_for_no_other(via, topic, dealer, monkeypatch):
     """Asking again, after a gap, is no second reader."""
-    monkeypatch.setattr(hearing, "MAX_READERS", 1)
+    monkeypatch.setattr(attending, "MAX_READERS", 1)
     with Publisher(via=via) as publisher:
         publisher.advertise(topic)
         dealer.connect(f"tcp://{publisher.address}")
@@ -64,7 +64,7 @@ def test_a_reader_may_ask_again_when_there_is_room_for_no_other(via, topic, deal
 
 def test_a_reader_that_finds_no_room_is_told_and_served_once_there_is(via, topic, monkeypatch):
     """Both sides tell a person, each once, however often it asks."""
-    monkeypatch.setattr(hearing, "MAX_READERS", 0)
+    monkeypatch.setattr(attending, "MAX_READERS", 0)
     monkeypatch.setattr(subscription, "SILENT_FOR_S", 0.1)
     refusing, refused = [], []
     with (
@@ -76,7 +76,7 @@ def test_a_reader_that_finds_no_room_is_told_and_served_once_there_is(via, topic
         ((asking, _),) = subscriber._subscribing.finding.subscriptions.values()
         for _ in range(2):
             eventually(lambda before=asking.asked_at: asking.asked_at > before, what="it asks again")
-        monkeypatch.setattr(hearing, "MAX_READERS", 1)
+        monkeypatch.setattr(attending, "MAX_READERS", 1)
 
         assert sequences(take(subscriber, 1)) == [1]
 
