@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType
 from typing import Annotated
 
@@ -13,12 +14,14 @@ from broker.zookeeper import SESSION_S
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError
 from chord.sockets import raise_descriptor_limit
-from pubsub.cli_options import warn
+from pubsub.cli_options import end_on_sigterm, tell, warn
 from pubsub.zones import check_zone
 
 SHORTEST_S, LONGEST_S = 1.0, 60.0
 
 LOOK_S = 0.5
+SLOW_S = 5.0
+"""After this long a broker that is not ready says so."""
 
 
 def _checked_session(session: float) -> float:
@@ -68,8 +71,7 @@ def broker(
     check_zone(zone)
     raise_descriptor_limit()
     course = _Course()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, course.stop)
+    end_on_sigterm()
     from broker.process import BrokerProcess  # heavy, and nothing that the other commands have to load
 
     process = BrokerProcess(
@@ -87,10 +89,16 @@ def broker(
         on_warning=warn,
     )
     process.start()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, course.stop)
     try:
         told = False
+        slow_at = time.monotonic() + SLOW_S
         while not course.stopping:
             process.check()
+            if not course.ready and time.monotonic() > slow_at:
+                slow_at = float("inf")
+                tell(f"still waiting to serve {zone}, or to follow its primary")
             if course.ready and not told:
                 told = True
                 print(f"ready {process.address} zone={zone} id={process.id}", flush=True)

@@ -6,6 +6,7 @@ It does not sync its files: they outlive the process, not the machine, which all
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import random
@@ -15,6 +16,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from broker.errors import StackFailed
 from broker.java import NoJava, choose
@@ -55,6 +57,7 @@ class EmbeddedZooKeeper:
         self.process: subprocess.Popen[bytes] | None = None
         self._any_port = port == 0
         self._attempts = 0
+        self._lock: IO[bytes] | None = None
 
     @property
     def hosts(self) -> str:
@@ -77,6 +80,7 @@ class EmbeddedZooKeeper:
             self.port = _free_port()
         self._attempts += 1
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._take_directory()
         configuration = self.directory / "zoo.cfg"
         configuration.write_text(
             f"tickTime={TICK_MS}\n"
@@ -134,10 +138,25 @@ class EmbeddedZooKeeper:
     def _data(self) -> Path:
         return self.directory / "data"
 
+    def _take_directory(self) -> None:
+        """Keep others off its data. Raises StackFailed when somebody else has them."""
+        if self._lock is not None:
+            return
+        lock = (self.directory / "lock").open("wb")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise StackFailed(f"{self.directory} is in use by another ZooKeeper; name another directory") from None
+        self._lock = lock
+
     def kill(self) -> None:
         """kill -9. Its data stay. Killing twice is harmless."""
         if self.process is not None:
             end(self.process)
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def restart(self) -> None:
         """Kill the server if it runs, and start it on the same port and data. Raises StackFailed."""

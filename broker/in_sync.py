@@ -50,6 +50,7 @@ class InSync:
         self._maybe: frozenset[str] = frozenset()
         self._joining: frozenset[str] = frozenset()
         self._proposed_at = float("-inf")
+        self._heard_by = outside.now() + SILENT_FOR_S
         self._name()
 
     def on_term(self, term: Term) -> None:
@@ -84,12 +85,14 @@ class InSync:
         for broker in [each for each, kept in self.followers.items() if now - kept.heard_at > SILENT_FOR_S]:
             del self.followers[broker]
         present = self._term.live & self.followers.keys()
-        wanted = self._term.in_sync & (present | {self._me}) | {self._me}
+        # Nobody has had the time to follow a primary that is new.
+        kept = self._term.live if now < self._heard_by else present
+        wanted = self._term.in_sync & (kept | {self._me}) | {self._me}
         late = present - wanted
         self._joining = frozenset(each for each in late if self._is_joining(each, now))
         if late:
-            kept = list(streams)
-            wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in kept)}
+            every = list(streams)
+            wanted |= {broker for broker in late if all(_has_it(stream, broker) for stream in every)}
         if wanted != self._term.in_sync and now - self._proposed_at > PROPOSAL_S:
             self._proposed = wanted
             self._maybe |= wanted

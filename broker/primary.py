@@ -190,7 +190,7 @@ class Primary:
             inherited = dict.fromkeys(stream.inherited, True)
             readers = inherited | readers_of(entries, self._place.zone, stream.source.zone)
             best_effort = [name for name, reliable in readers.items() if not reliable]
-            stream.writer.settle(readers, self._outside.now(), best_effort)
+            stream.writer.settle(readers, self._outside.now(), best_effort, stream.inherited)
             self._outside.touch(stream)
 
     def on_not_primary(self, stream: Stream) -> None:

@@ -87,6 +87,7 @@ class BrokerProcess:
         self._on_ready = on_ready
         self._told_ready = False
         self._probed_at = 0.0
+        self._is_short = False
         self.replica = Replica(Place(self.id, self.address, zone), notify, self, self._suspect, self._ready)
         self._sending = Sending(self._router)
         self._hearing: Hearing[Stream] = Hearing(
@@ -247,7 +248,13 @@ class BrokerProcess:
             target = endpoint(address)
         except LocalProtocolError:
             return None
-        socket = make_socket(self._io.context, zmq.DEALER)
+        try:
+            socket = make_socket(self._io.context, zmq.DEALER)
+        except zmq.ZMQError as error:
+            if not self._is_short:
+                self._is_short = True
+                self.warn(f"{address} cannot be read, nor any other publisher that is new: {error}; see `ulimit -n`")
+            return None
         # What is said before the connection is made waits for it.
         socket.setsockopt(zmq.IMMEDIATE, 0)
         try:

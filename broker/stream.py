@@ -153,6 +153,8 @@ class Stream:
             upstream.readers = behind
             upstream.ack_now = True
         received = [reader.received_weight for reader in writer.readers.values() if reader.reliable]
+        if not writer.settled:
+            received.append(writer.log.start_weight)  # somebody who is awaited may lack all of it
         if not received or writer.log.weight - min(received) < BUFFER_BYTES:
             upstream.taken = upstream.queued
             upstream.taken_weight = upstream.queued_weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -54,4 +55,5 @@ class Tracing:
     def _end(self, spool: Spool, error: OSError) -> None:
         self._spool = None
         spool.abandon()
-        sys.stderr.write(f"warning: the traces of {self._name} end here: {error.strerror or error}; {self._rest}\n")
+        with suppress(OSError):  # it may lie on the same disk
+            sys.stderr.write(f"warning: the traces of {self._name} end here: {error.strerror or error}; {self._rest}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -29,8 +30,9 @@ def end_on_sigterm() -> None:
 
 def tell(text: str) -> None:
     """One line on stderr, in one piece: more than one thread may have something to say."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # nobody reads it, or its disk is full: no reason to end
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def warn(text: str) -> None:

@@ -148,7 +148,8 @@ class Publisher:
     def flush(self, timeout_s: float = 30.0) -> None:
         """Wait until every sample has been received by every matched at-least-once reader.
 
-        That includes the subscribers that were registered before this publisher, for as long as they are awaited.
+        Through a zone that is the zone: every broker in sync has the samples, for its subscribers to get. It includes
+        the subscribers, or zones, that were registered before this publisher, for as long as they are awaited.
         Raises NotDelivered, which names who lacks what, also when a reader was given up since the last time.
         """
         outboxes = list(dict.fromkeys(self._outboxes.values()))

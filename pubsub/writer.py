@@ -55,15 +55,28 @@ class Writer:
         self._epochs: dict[str, int] = {}
         self._expected: dict[str, float] | None = None
         self._best_effort: frozenset[str] = frozenset()
+        self._inherited: frozenset[str] = frozenset()
+        self._settled_at = 0.0
         self._not_awaited: set[str] = set()
         self._found_again_by = 0.0
 
     # Readers -------------------------------------------------------------------------------------------------------
 
-    def settle(self, registered: Collection[str], now: float, best_effort: Collection[str] = ()) -> None:
-        """These subscribers were registered when the publisher was; some of them put up with losses."""
+    def settle(
+        self,
+        registered: Collection[str],
+        now: float,
+        best_effort: Collection[str] = (),
+        inherited: Collection[str] = (),
+    ) -> None:
+        """These subscribers were registered when the publisher was; some of them put up with losses.
+
+        The `inherited` were readers of the primary before this one: they are waited for as for one that fell silent.
+        """
         if self._expected is None:
             self._best_effort = frozenset(best_effort)
+            self._inherited = frozenset(inherited)
+            self._settled_at = now
             awaited = (name for name in registered if name not in self.readers and name not in self._not_awaited)
             self._expected = {name: now + self._expected_for_s(name) for name in awaited}
             self._not_awaited.clear()
@@ -71,7 +84,9 @@ class Writer:
     def _expected_for_s(self, name: str) -> float:
         if name == self.own:
             return float("inf")
-        return ZONE_AWAY_FOR_S if zone_of(name) else EXPECTED_FOR_S
+        if zone_of(name):
+            return ZONE_AWAY_FOR_S
+        return SILENT_FOR_S if name in self._inherited else EXPECTED_FOR_S
 
     @property
     def settled(self) -> bool:
@@ -192,10 +207,15 @@ class Writer:
     def _overdue(self, now: float) -> list[tuple[str, float]]:
         """Stop waiting for whoever did not connect in time; returns their names, and how long that was."""
         expected = self._expected or {}
-        overdue = [name for name, until in expected.items() if until <= now]
+        is_full = self.log.weight - self.log.start_weight >= BUFFER_BYTES
+        blocking = self._inherited if is_full and now >= self._settled_at + BLOCKING_FOR_S else frozenset()
+        overdue = [name for name, until in expected.items() if until <= now or name in blocking]
         for name in overdue:
             del expected[name]
-        return [(name, self._expected_for_s(name)) for name in overdue]
+        return [
+            (name, BLOCKING_FOR_S if name in blocking and not zone_of(name) else self._expected_for_s(name))
+            for name in overdue
+        ]
 
     def _why_given_up(self, reader: Reader, now: float) -> str:
         """What a reader did not do in time; empty for one that is there."""

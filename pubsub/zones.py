@@ -150,16 +150,21 @@ def readers_of(entries: Iterable[Entry], at: str, publisher_zone: str) -> dict[s
 
 
 def tell_if_unserved(ring: Ring, zone: str, warn: Callable[[str], None]) -> Operation[None]:
-    """Say so if nobody serves a zone a while after it was named: a slip of the pen would go unnoticed."""
-    yield from sleep(UNSERVED_S)
-    try:
-        primary = yield from find_primary(ring, zone)
-    except RingcastError:
-        return  # whoever else asks the ring says so
-    if primary is None:
-        warn(
-            f"zone {zone!r} has no primary on the ring yet, and nothing passes; `ringcast zones` lists those that have"
-        )
+    """Say so whenever nobody serves a zone, be it for a slip of the pen, and when somebody does again. Never ends."""
+    told = False
+    while True:
+        yield from sleep(UNSERVED_S)
+        try:
+            primary = yield from find_primary(ring, zone)
+        except RingcastError:
+            continue  # whoever else asks the ring says so
+        if primary is None and not told:
+            warn(
+                f"zone {zone!r} has no primary on the ring, and nothing passes; `ringcast zones` lists those that have"
+            )
+        elif primary is not None and told:
+            warn(f"zone {zone!r} has a primary again, at {primary.address}")
+        told = primary is None
 
 
 class Client(NamedTuple):

@@ -211,6 +211,15 @@ class Demo:
         display.say(f"{display.phase}; {unsent:,} rows unsent")
 
     def _end(self, display: Display) -> None:
+        """Let subscribers receive what their zones still have for them, and end everybody."""
+        sent = {each.what: each.count for each in self._workers if each.part == "publish"}
+        subscribers = [each for each in self._workers if each.part == "subscribe"]
+        deadline = time.monotonic() + END_S
+        self._wait(
+            lambda: all(each.count >= sent[each.what] for each in subscribers) or time.monotonic() > deadline,
+            2 * END_S,
+            display,
+        )
         for worker in self._workers:
             if worker.part != "publish":
                 worker.end()

@@ -90,9 +90,9 @@ def timeline(summary: Summary) -> Figure | None:
     if len({point.second for point in points}) < 3:
         return None
     figure, axes = _panels(1)
-    kill_us = chosen[0].get("kill_us")
-    kill_s = None if kill_us is None else (kill_us - chosen[0]["started_us"]) / 1e6
-    plots.by_second(axes[0], points, kill_s)
+    run = chosen[0]
+    kills = {"node": run.get("kill_us"), "primary": run.get("primary_kill_us")}
+    plots.by_second(axes[0], points, {who: (at - run["started_us"]) / 1e6 for who, at in kills.items() if at})
     _title(figure, summary, [chosen[0]["run"]], "Time line", "counted by the second from the start of the run")
     return figure
 

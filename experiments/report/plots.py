@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -171,8 +171,11 @@ def _by_number(axis: Axes, numbers: Sequence[int], label: str) -> None:
     _finish(axis, "upper left")
 
 
-def by_second(axis: Axes, points: Sequence[TimelinePoint], kill_s: float | None) -> None:
-    """Deliveries and lookups each second on a logarithmic axis, so that rare failures show; events as ticks."""
+def by_second(axis: Axes, points: Sequence[TimelinePoint], kills_s: Mapping[str, float]) -> None:
+    """Deliveries and lookups each second on a logarithmic axis, so that rare failures show; events as ticks.
+
+    `kills_s` says who was killed, and when, in seconds since the start of the run.
+    """
     flows = [kind for kind in dict.fromkeys(point.kind for point in points) if _is_flow(kind)]
     for index, kind in enumerate(flows):
         own = {point.second: point.count for point in points if point.kind == kind}
@@ -189,8 +192,8 @@ def by_second(axis: Axes, points: Sequence[TimelinePoint], kill_s: float | None)
         axis.plot(
             at, [height] * len(at), "|", color=colour, transform=axis.get_xaxis_transform(), label=f"{kind} ({total})"
         )
-    if kill_s is not None:
-        axis.axvline(kill_s, color="#d55e00", linestyle="--", linewidth=1.4, label=f"kill -9 at {kill_s:.1f} s")
+    for (who, at_s), style in zip(kills_s.items(), ("--", ":"), strict=False):
+        axis.axvline(at_s, color="#d55e00", linestyle=style, linewidth=1.4, label=f"kill -9 of a {who} at {at_s:.1f} s")
     axis.set_yscale("symlog", linthresh=1)
     axis.set_ylim(0, 30 * max(point.count for point in points))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -134,7 +134,7 @@ def test_neighbours_that_leave_together_keep_their_records(ring, replicas):
     for node in in_order[1:4]:
         node.process.terminate()
     codes = [node.process.wait(30) for node in in_order[1:4]]
-    ring.nodes = [node for node in ring.nodes if node not in in_order[1:4]]
+    ring.members = [node for node in ring.nodes if node not in in_order[1:4]]
 
     assert codes == [0, 0, 0]
     all_agree(ring)

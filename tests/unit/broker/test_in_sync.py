@@ -143,9 +143,21 @@ def test_a_proposal_is_made_again_when_it_is_not_settled(outside, stream):
     """Not at every tick, though."""
     in_sync = InSync("a", term("ab"), outside)
     for now in (0.0, 1.0, PROPOSAL_S + 0.1):
-        in_sync.tick([stream], now)
+        in_sync.tick([stream], SILENT_FOR_S + now)
 
     assert outside.proposed == [frozenset("a")] * 2
+
+
+def test_a_new_primary_gives_backups_the_time_to_follow(outside, stream):
+    """One that lives stays in sync for as long as it could not have spoken; one that does not live goes at once."""
+    in_sync = InSync("a", term("ab"), outside)
+    in_sync.tick([stream], SILENT_FOR_S - 0.1)
+    assert outside.proposed == []
+    in_sync.tick([stream], SILENT_FOR_S + 0.1)
+    assert outside.proposed == [frozenset("a")]
+
+    InSync("a", term("ab", live="a"), outside).tick([stream], 0.0)
+    assert outside.proposed[1:] == [frozenset("a")]
 
 
 def test_a_backup_of_a_new_primary_needs_what_that_began_with(outside):

@@ -8,9 +8,10 @@ from broker.messages import Follow, StreamList
 from broker.place import Place
 from broker.primary import Primary
 from broker.replica import HEARTBEAT_S, Replica
+from pubsub.limits import BUFFER_BYTES
 from pubsub.messages import Subscribe, Subscribed
 from pubsub.profile import Profile
-from pubsub.writer import EXPECTED_FOR_S
+from pubsub.writer import BLOCKING_FOR_S, SILENT_FOR_S
 from pubsub.zones import Client
 from tests.unit.broker.outsides import ME, PRODUCER, SOURCE, Outside, batch, term
 
@@ -92,5 +93,26 @@ def test_the_next_primary_keeps_for_them_what_they_lack(leading):
     assert isinstance(successor.role, Primary)
     assert kept.writer.registered and not kept.writer.settled
     assert kept.writer.log.first_sequence == 1
-    kept.writer.forget_silent(now + EXPECTED_FOR_S + 0.1)
+    kept.writer.forget_silent(now + SILENT_FOR_S - 1)
+    assert not kept.writer.settled
+    kept.writer.forget_silent(now + SILENT_FOR_S + 1)
     assert kept.writer.settled
+
+
+def test_an_inherited_reader_that_holds_everybody_up_has_less_time(leading):
+    """As a silent one whose buffer is full: the source was let go on as far as the buffer, and waits."""
+    _, _, stream = leading
+    writer = stream.writer
+    writer.settle(["one"], 0.0, inherited=["one"])
+    stream.on_subscribed(Subscribed(stream.number, 0, 0, 3), 0.0)
+    writer.append(b"", 1, BUFFER_BYTES - 1)
+    writer.forget_silent(BLOCKING_FOR_S + 1)
+    assert not writer.settled
+    writer.append(b"", 1, 1)
+    stream.settle_up(())
+    assert stream.upstream.taken == 0
+
+    writer.forget_silent(BLOCKING_FOR_S - 1)
+    assert not writer.settled
+    writer.forget_silent(BLOCKING_FOR_S + 1)
+    assert writer.settled
