@@ -1,4 +1,4 @@
-"""One ring and one ZooKeeper for all these tests, each of which has zones of its own."""
+"""One ring and one ZooKeeper for all tests of a module, each of which has zones of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.integration.broker.zones import Ground, Zone
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
     with Ground() as ground:
         yield ground
