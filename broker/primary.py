@@ -197,7 +197,7 @@ class Primary:
         """The broker of another zone that a stream is read from is not its primary."""
         view = self._views.get(stream.source.zone)
         if view is not None:
-            view.hurry()
+            view.refused()
 
     # Time ----------------------------------------------------------------------------------------------------------
 

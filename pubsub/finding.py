@@ -187,7 +187,7 @@ class Finding:
     def on_not_primary(self) -> None:
         """The broker that is read from is not the primary: the ring names it, or soon will."""
         if self.view is not None:
-            self.view.hurry()
+            self.view.refused()
 
     def _not_connected(self, key: tuple[str, int], address: str, error: zmq.ZMQError) -> None:
         """Say so once: it may be that nothing can be connected to any more, for want of descriptors."""

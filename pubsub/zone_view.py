@@ -15,6 +15,9 @@ HURRY_S = 0.03
 HURRY_AT_MOST_S = 0.25
 """Pauses between looks for a primary that is new, from the first to the longest."""
 
+SURE_LOOKS = 40
+"""Looks, some ten seconds of them, for another primary than one that says that it is none."""
+
 
 class Fence:
     """The highest epoch that was heard of one zone; what comes with a lower one is from a primary that was deposed."""
@@ -48,6 +51,7 @@ class ZoneView:
         self._start = start
         self._changed = changed
         self._hurried = False
+        self._sure_looks = 0
 
     def keep_looking(self) -> Operation[None]:
         """Look, as long as it is not closed."""
@@ -63,20 +67,28 @@ class ZoneView:
             self._hurried = True
             self._start(self._look_hurriedly())
 
+    def refused(self) -> None:
+        """The primary that is known says that it is none: that it was heard a moment ago is no reason to be calm."""
+        self._sure_looks = SURE_LOOKS
+        self.hurry()
+
     def calm(self) -> None:
         """The primary that is known was heard."""
-        self._hurried = False
+        if not self._sure_looks:
+            self._hurried = False
 
     def _look_hurriedly(self) -> Operation[None]:
         known = self.primary
         pause_s = HURRY_S
         while self._hurried and not self.closed:
             yield from self._look()
+            self._sure_looks = max(0, self._sure_looks - 1)
             if self.primary != known and self.primary is not None:
                 break
             yield from sleep(pause_s)
             pause_s = min(1.3 * pause_s, HURRY_AT_MOST_S)
         self._hurried = False
+        self._sure_looks = 0
 
     def _look(self) -> Operation[None]:
         try:

@@ -168,7 +168,7 @@ class FakeSubscriber:
             return
         subscription = self.subscriptions[producer]
         if isinstance(message, NotPrimary):
-            self.view.hurry()
+            self.view.refused()
         elif isinstance(message, Gone):
             subscription.heard_at = None
             if producer not in self._records:

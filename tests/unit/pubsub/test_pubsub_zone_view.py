@@ -9,7 +9,7 @@ import pytest
 from chord.kernel import Kernel
 from pubsub import messages
 from pubsub.registration import POLL_S
-from pubsub.zone_view import HURRY_AT_MOST_S, HURRY_S, Fence, ZoneView
+from pubsub.zone_view import HURRY_AT_MOST_S, HURRY_S, SURE_LOOKS, Fence, ZoneView
 from pubsub.zones import PRIMARY, ZonePrimary, record_of
 from tests.property.broker.fake_ring import EXCHANGE_S, FakeRing
 
@@ -117,6 +117,28 @@ def test_a_hurry_ends_when_the_primary_is_heard(viewed):
     viewed.view.calm()
     viewed.pass_time(HURRY_AT_MOST_S + 2 * EXCHANGE_S)
 
+    assert viewed.pass_time(POLL_S) <= 2
+
+
+def test_a_primary_that_says_it_is_none_was_heard_and_is_looked_for_all_the_same(viewed):
+    """Until there is another one; for some ten seconds, should it be the only one after all."""
+    viewed.names(FIRST)
+    viewed.kernel.start(viewed.view.keep_looking())
+    viewed.pass_time(0.1)
+    viewed.view.refused()
+    viewed.view.calm()
+    viewed.pass_time(1.0)
+    viewed.view.calm()
+    assert viewed.pass_time(1.0) >= 3
+    viewed.names(SECOND)
+    viewed.pass_time(HURRY_AT_MOST_S + 2 * EXCHANGE_S)
+    assert viewed.changes == [FIRST, SECOND]
+    assert viewed.pass_time(POLL_S) <= 2
+
+    viewed.view.refused()
+    viewed.pass_time(SURE_LOOKS * HURRY_AT_MOST_S + 1.0)
+    viewed.view.calm()
+    viewed.pass_time(HURRY_AT_MOST_S + 2 * EXCHANGE_S)
     assert viewed.pass_time(POLL_S) <= 2
 
 
