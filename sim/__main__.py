@@ -1,84 +1,8 @@
-"""`python -m sim`: a ring in virtual time, from a seed."""
+"""`python -m sim`: rings in virtual time, from a seed."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import msgspec
-import typer
-
-from sim.commit import checked_out
-from sim.run import Options, Report, describe, run
-from sim.traces import Traces
-
-UNSAFE = FAILED = 1
-NOT_CONVERGED = 3
-
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.command()
-def main(
-    nodes: Annotated[int, typer.Option(help="Nodes that join at once.", min=1, max=100_000)] = 64,
-    seed: Annotated[int, typer.Option(help="Decides everything that is left to chance.", min=0)] = 1,
-    lookups: Annotated[int, typer.Option(help="Names to look up.", min=0)] = 1000,
-    crashes: Annotated[int, typer.Option(help="Nodes that crash at once, before the lookups.", min=0)] = 0,
-    within: Annotated[
-        float, typer.Option(help="Virtual seconds in which the ring has to become ideal.", min=0.0)
-    ] = 120,
-    trace: Annotated[
-        Path | None, typer.Option(help="Directory to leave run.json and traces in.", metavar="DIR")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Run a ring of the production code in virtual time: join, crash, look up, judge every answer.
-
-    The same seed gives the same run, byte for byte. Exit codes: 0 done, 1 a lookup failed or named a wrong owner,
-    2 usage, 3 the ring did not converge.
-
-    \b
-    Examples:
-      python -m sim --nodes 64
-      python -m sim --nodes 256 --crashes 8 --seed 7 --trace runs/seven
-    """
-    if crashes >= nodes:
-        raise typer.BadParameter(
-            f"{crashes} of {nodes} nodes cannot crash and leave one to ask", param_hint="--crashes"
-        )
-    if trace is not None and (trace / "run.json").exists():
-        raise typer.BadParameter(f"{trace} holds a run already", param_hint="--trace")
-    options = Options(nodes=nodes, seed=seed, lookups=lookups, crashes=crashes, within_s=within)
-    if trace is None:
-        report = run(options, lambda _row: None)
-    else:
-        try:
-            traces = Traces(trace)
-            report = run(options, traces.append)
-            traces.close(describe(options, report, checked_out()))
-        except OSError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(FAILED) from None
-    _show(report, as_json)
-    if not report.safe:
-        raise typer.Exit(UNSAFE)
-    if not report.converged:
-        raise typer.Exit(NOT_CONVERGED)
-
-
-def _show(report: Report, as_json: bool) -> None:
-    if as_json:
-        print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
-    else:
-        from sim.render import report_table
-
-        report_table(report)
-
+from sim.cli_app import app
 
 if __name__ == "__main__":
     app(prog_name="python -m sim")

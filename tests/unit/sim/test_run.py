@@ -1,4 +1,4 @@
-"""`python -m sim`: its exit codes, its output, and that one seed is one run, byte for byte."""
+"""`python -m sim ring`: its exit codes, its output, and that one seed is one run, byte for byte."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 def sim(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sim", *arguments],
+        [sys.executable, "-m", "sim", "ring", *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,

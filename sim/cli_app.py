@@ -1,0 +1,23 @@
+"""The commands of `python -m sim`."""
+
+from __future__ import annotations
+
+import typer
+
+from sim.cli_ring import ring
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def main() -> None:
+    """Rings of the production code in virtual time."""
+
+
+app.command()(ring)
