@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,6 +37,10 @@ def join(
     stabilize: Annotated[float, typer.Option(help="Seconds between stabilizations.", min=0.01, max=3600.0)] = 0.4,
     cluster: Annotated[str, typer.Option(help="Name of the ring; nodes of other clusters are refused.")] = "ringcast",
     trace: Trace = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="New file of all that this node does, for `python -m sim replay`.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Run a ring node until SIGTERM or Ctrl-C, upon which it hands its records over and leaves.
 
@@ -47,11 +52,12 @@ def join(
       dht join --port 5000
       dht join --port 5001 --bootstrap 127.0.0.1:5000
       dht join --host 0.0.0.0 --advertise 10.0.0.2 --bootstrap 10.0.0.1:5000
+      dht join --bootstrap 10.0.0.1:5000 --record node.rec
     """
     check_cluster(cluster)
     raise_descriptor_limit()
     settings = Settings(cluster=cluster, successors=successors, replicas=replicas, stabilize_s=stabilize)
-    node = NodeProcess(NodeOptions(host, port, advertise, list(bootstrap or []), vnodes, trace, settings))
+    node = NodeProcess(NodeOptions(host, port, advertise, list(bootstrap or []), vnodes, trace, record, settings))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: node.stop())
 

@@ -10,7 +10,7 @@ import heapq
 import random
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -47,6 +47,19 @@ class Emit(msgspec.Struct):
 Output = Send | Respond | Emit
 Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody]"]
 Then = Callable[[Any, "RingcastError | None"], None]
+
+
+class Driven(Protocol):
+    """What a driver does with a kernel: all that reaches it and leaves it (chord/recording.py wraps just this)."""
+
+    now: float
+    epoch_offset_s: float
+
+    def start(self, operation: Operation[Any], then: Then | None = None) -> None: ...
+    def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]: ...
+    def on_timer(self, now: float) -> list[Output]: ...
+    def deadline(self) -> float | None: ...
+    def take(self) -> list[Output]: ...
 
 
 class _Running:

@@ -14,8 +14,10 @@ import zmq
 from chord.effects import Operation
 from chord.errors import LookupFailed
 from chord.host import Host
+from chord.kernel import Driven
 from chord.messages import Neighbours
 from chord.own_address import leads_here, same_place
+from chord.recording import RecordedKernel, Recording, described
 from chord.settings import Settings
 from chord.sockets import advertised, bind, check_resolvable, make_context, make_socket
 from chord.trace import EventTrace
@@ -43,6 +45,7 @@ class NodeOptions:
     bootstrap: list[str] = field(default_factory=list)
     vnodes: int = 1
     trace: Path | None = None
+    record: Path | None = None
     settings: Settings = field(default_factory=Settings)
 
 
@@ -64,13 +67,20 @@ class NodeProcess:
                 for each in options.bootstrap
                 if not leads_here(each, options.host, port) and not same_place(each, self.address)
             ]
-            self.host = Host(options.settings, self.address, options.vnodes, random.Random())
+            seed = random.SystemRandom().getrandbits(64)
+            self.host = Host(options.settings, self.address, options.vnodes, random.Random(seed))
             self._tracing = Tracing(options.trace, f"node-{self.address}", "the node goes on")
+            self._recording = None
+            kernel: Driven = self.host.kernel
+            if options.record is not None:
+                first = described(options.settings, self.address, options.vnodes, seed)
+                self._recording = Recording(options.record, first)
+                kernel = RecordedKernel(self.host.kernel, self._recording.append)
         except BaseException:
             self._context.destroy(linger=0)
             raise
         keep = self._tracing.append if self._tracing.on else None
-        self._driver = ZmqDriver(self._context, self.host.kernel, router, keep)
+        self._driver = ZmqDriver(self._context, kernel, router, keep)
         self._event("bound", f"port {port}")
 
     def stop(self) -> None:
@@ -103,6 +113,8 @@ class NodeProcess:
             self._driver.close()
             self._context.destroy(linger=200)
             self._tracing.close()
+            if self._recording is not None:
+                self._recording.close()
 
     def _join(self, say: Callable[[str], None]) -> None:
         if self._options.advertise:

@@ -19,7 +19,7 @@ from zmq import zmq_poll
 from chord import wire
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
-from chord.kernel import Emit, Kernel, Output, Respond, Send, Then
+from chord.kernel import Driven, Emit, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
 from chord.messages import Reply, Request
 from chord.outcome import Outcome
@@ -72,7 +72,7 @@ class ZmqDriver:
     def __init__(
         self,
         context: Context,
-        kernel: Kernel,
+        kernel: Driven,
         router: Socket | None = None,
         keep: Callable[[msgspec.Struct], None] | None = None,
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from sim.cli_replay import replay
 from sim.cli_ring import ring
 
 app = typer.Typer(
@@ -21,3 +22,4 @@ def main() -> None:
 
 
 app.command()(ring)
+app.command()(replay)
