@@ -64,11 +64,13 @@ class Recording:
         """Keep an event and its effects."""
         if self._file.closed:
             return
-        self._pending += wire.encode(event)
-        if self._written + len(self._pending) > self._largest_bytes:
+        row = wire.encode(event)
+        if self._written + len(self._pending) + len(row) > self._largest_bytes:
             self._flush()
-            self._end(f"it holds {self._largest_bytes} bytes")
-        elif len(self._pending) >= BUFFERED_BYTES or event.now - self._flushed_at >= BUFFERED_S:
+            self._end(f"it has {self._largest_bytes} bytes")
+            return
+        self._pending += row
+        if len(self._pending) >= BUFFERED_BYTES or event.now - self._flushed_at >= BUFFERED_S:
             self._flush()
             self._flushed_at = event.now
 
@@ -139,8 +141,7 @@ class RecordedKernel:
     def start(self, operation: Operation[Any], then: Then | None = None) -> None:
         """Begin an operation of the host; its effects are recorded when they are taken."""
         name = getattr(operation, "__name__", repr(operation))
-        given = inspect.getgeneratorlocals(operation)
-        arguments = [value for argument, value in given.items() if argument != "self"]
+        _host, *arguments = inspect.getgeneratorlocals(operation).values()  # it has not begun: what it was called with
         event = Began(now=self.now, operation=name, arguments=arguments)
         self._began = event
         try:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgpack
 import msgspec
@@ -76,25 +75,19 @@ class Replayed(msgspec.Struct, kw_only=True):
 
 
 class RecordingFile:
-    """The rows of one file, read as they are asked for. Raises Unreadable."""
+    """The rows of one open file, read as they are asked for. Raises Unreadable."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
+        self._size = path.stat().st_size
+        self._unpacker = msgpack.Unpacker(file, max_buffer_size=0, strict_map_key=False)
         try:
-            self._file = path.open("rb")
-            self._size = path.stat().st_size
-            self._unpacker = msgpack.Unpacker(self._file, max_buffer_size=0, strict_map_key=False)
             self.first = msgspec.convert(self._unpacker.unpack(), Recorded)
-        except OSError as error:
-            raise Unreadable(f"{path}: {error.strerror}") from None
         except (*DAMAGE, RingcastError):
             raise Unreadable(f"{path} is no recording of a ring node; `dht join --record FILE` makes one") from None
         if self.first.format != FORMAT:
             raise Unreadable(f"{path} has format {self.first.format}; this is made for format {FORMAT}")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        self._whole: int = self._unpacker.tell()
 
     def events(self) -> Iterator[AnyEvent]:
         """The events in order, without one that is cut short."""
@@ -105,12 +98,13 @@ class RecordingFile:
                 return
             except DAMAGE as error:
                 raise Unreadable(f"{self._path}: event {number} cannot be read: {error}") from None
+            self._whole = self._unpacker.tell()
             yield event
 
     @property
     def cut_bytes(self) -> int:
         """What is left behind the last whole row, once all have been read."""
-        return self._size - int(self._unpacker.tell())
+        return self._size - self._whole
 
 
 class _Replayer:
@@ -149,8 +143,11 @@ class _Replayer:
 
 def replay(path: Path) -> Replayed:
     """Feed a recording to the code of this checkout, up to the first difference. Raises Unreadable."""
-    with closing(RecordingFile(path)) as file:
-        return _replay(path, file)
+    try:
+        with path.open("rb") as opened:
+            return _replay(path, RecordingFile(path, opened))
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from None
 
 
 def _replay(path: Path, file: RecordingFile) -> Replayed:
