@@ -11,7 +11,7 @@ from chord.client import RingClient
 from tests.integration.chord.rings import all_agree, terminate
 from tests.waiting import eventually
 
-LONG_ENOUGH_BYTES = 20_000
+LONG_ENOUGH_BYTES = 12_000
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ def test_a_real_node_replays_effect_for_effect(recorded, role):
     _first, events = taken_apart(recorded[role])
     assert report.difference is None, str(report.difference)
     assert report.same_code
-    assert report.events == len(events) > 100
-    assert report.effects > 100
+    assert report.events == len(events) > 50
+    assert report.effects > 50
     assert report.cut_bytes == 0 or role == "killed"
 
 
