@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from chord import ring_state
 from chord.effects import Operation, call, cast, gather, sleep
-from chord.errors import CopiesMissing
+from chord.errors import Busy, CopiesMissing
 from chord.member import Member
 from chord.messages import Changed, Copy, Entry, Noted, Pointer, Stored
 
@@ -16,8 +18,12 @@ CASTS_PAUSE_S = 0.02
 
 
 def replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored]:
-    """Acknowledge once min(replicas, processes) distinct processes hold the entry. Raises CopiesMissing."""
+    """Acknowledge once min(replicas, processes) distinct processes hold the entry. Raises CopiesMissing.
+
+    A replica that is busy leaving is no holder: in the next round whoever comes after it is asked in its place.
+    """
     holders: set[str] = {member.me.address}
+    refused: set[str] = set()
     wanted = 1
     version = entry.version
     for attempt in range(COPY_ROUNDS):
@@ -25,7 +31,7 @@ def replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored]
             yield from sleep(COPY_PAUSE_S)
             # As it is now: its lease goes on, and a later put may have replaced it.
             entry = member.store.find(entry.name, entry.entry, member.kernel.now) or entry
-        targets = _targets(member, entry)
+        targets = _targets(member, entry, refused)
         wanted = min(member.settings.replicas, ring_state.processes(member.state))
         missing = [pointer for pointer in targets if pointer.address not in holders]
         handover = [_takes_over(member, pointer, entry) for pointer in missing]
@@ -35,6 +41,9 @@ def replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored]
         holders.update(
             pointer.address for pointer, outcome in zip(missing, outcomes, strict=True) if isinstance(outcome, Noted)
         )
+        refused = {
+            pointer.address for pointer, outcome in zip(missing, outcomes, strict=True) if isinstance(outcome, Busy)
+        }
         if len(holders) >= wanted:
             if changed:
                 tell_registered(member, entry)
@@ -44,9 +53,9 @@ def replicated(member: Member, entry: Entry, changed: bool) -> Operation[Stored]
     )
 
 
-def _targets(member: Member, entry: Entry) -> list[Pointer]:
+def _targets(member: Member, entry: Entry, without: Collection[str]) -> list[Pointer]:
     """Who else has to hold an entry: the replicas, and the predecessor while that one takes the arc over."""
-    targets = ring_state.replicas(member.state, member.settings.replicas)
+    targets = ring_state.replicas(member.state, member.settings.replicas, without)
     predecessor = member.state.predecessor
     if predecessor is not None and _takes_over(member, predecessor, entry):
         targets = [predecessor, *(pointer for pointer in targets if pointer.address != predecessor.address)]

@@ -19,7 +19,6 @@ from chord.repair import repair
 
 TAKE_OVER_ROUNDS = 60
 TAKE_OVER_PAUSE_S = 0.2
-LEAVE_TARGETS = 4
 
 
 def take_over(member: Member) -> Operation[None]:
@@ -63,32 +62,46 @@ def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
 
 
 def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[str]:
-    """Leave gracefully: all records go to the first successor that takes them, then both neighbours are told.
+    """Leave gracefully: as many processes as hold a record take all of this member's, then both neighbours are told.
 
-    All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member.
-    `known`: members of other processes that this process knows of, should the list hold none. Returns why nobody took
-    the records, or nothing when somebody did or there were none.
+    All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member. As
+    many: those that hold a record with this member may die at this very moment, before the others have copied it
+    anew. `known`: members of other processes that this process knows of, should the list hold none. Returns why nobody
+    took the records, or nothing when somebody did or there were none.
     """
     member.leaving = True
     me = member.me
-    distance = member.settings.space.distance
-    others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
-    targets = sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation))
     held = any(not entry.deleted for entry in member.store.arc(me.id, me.id, ("", ""), member.kernel.now).entries)
+    targets = _takers(member, known)
+    wanted = member.settings.replicas
+    takers: list[Pointer] = []
     outcome = lost = "there was nobody to take its records"
-    for target in targets[:LEAVE_TARGETS]:
-        try:
-            yield from send_arc(member, target, me.id, me.id, handover=True)
-        except RingcastError as error:
-            outcome = lost = f"nobody took its records: {error}"
-        else:
-            outcome, lost = f"records handed over to {target}", ""
-            break
+    while targets and len(takers) < wanted:
+        asked, targets = targets[: wanted - len(takers)], targets[wanted - len(takers) :]
+        answers = yield from gather([send_arc(member, target, me.id, me.id, handover=True) for target in asked])
+        for target, answer in zip(asked, answers, strict=True):
+            if not isinstance(answer, RingcastError):
+                takers.append(target)
+            elif not takers:
+                outcome = lost = f"nobody took its records: {answer}"
+    if takers:
+        outcome, lost = f"records handed over to {', '.join(map(str, takers))}", ""
     neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
     yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
     member.active = False
     member.event("left", outcome)
     return lost if held else ""
+
+
+def _takers(member: Member, known: Iterable[Pointer]) -> list[Pointer]:
+    """The next member of each other process, in ring order."""
+    me = member.me
+    distance = member.settings.space.distance
+    others = {pointer for pointer in (*member.state.successors, *known) if pointer.address != me.address}
+    first: dict[str, Pointer] = {}
+    for pointer in sorted(others, key=lambda pointer: (distance(me.id, pointer.id), pointer.incarnation)):
+        first.setdefault(pointer.address, pointer)
+    return list(first.values())
 
 
 def hand_back(member: Member) -> Operation[None]:

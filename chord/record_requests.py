@@ -93,8 +93,8 @@ def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
 
 def _copy(member: Member, request: Copy) -> Noted:
     now = member.kernel.now
-    if request.handover and member.leaving:
-        raise Busy(f"{member.me} is leaving the ring and takes no hand-over")
+    if member.leaving:  # what comes after its own hand-over has begun would go with it
+        raise Busy(f"{member.me} is leaving the ring and takes no copies")
     keys = [_key(member, entry.name) for entry in request.entries]
     if not request.handover and any(member.owns(key) for key in keys):
         raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")

@@ -12,7 +12,7 @@ that is alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from chord.identifiers import IdentifierSpace, between
@@ -136,9 +136,9 @@ def processes(state: RingState) -> int:
     return len({state.me.address, *(pointer.address for pointer in state.successors)})
 
 
-def replicas(state: RingState, count: int) -> list[Pointer]:
-    """The first members of the list on `count - 1` distinct processes other than this one's."""
-    seen = {state.me.address}
+def replicas(state: RingState, count: int, without: Collection[str] = ()) -> list[Pointer]:
+    """The first members of the list on `count - 1` distinct processes other than this one's and those `without`."""
+    seen = {state.me.address, *without}
     chosen: list[Pointer] = []
     for pointer in state.successors:
         if len(chosen) >= count - 1:

@@ -455,13 +455,41 @@ def test_a_leaving_member_hands_over_what_was_handed_to_it(world):
     assert held(hosts[3], "k150", world.now) == [b"v"]
 
 
+def test_what_a_leaving_member_held_is_held_by_three_that_stay(world):
+    """When it is gone, two of the others may die at once: its own records and those it held for others remain."""
+    hosts = boot(world, [100, 200, 300, 400, 500, 600, 800])
+    for key in (150, 250, 350):  # of the leaver's predecessor's predecessor, of its predecessor, and of its own
+        put(world, hosts, f"k{key}")
+    before = world.now
+
+    world.finish(hosts[3].kernel, hosts[3].leave())
+
+    assert world.now - before < 0.1, "no repair has had the time to copy anything anew"
+    others = [one for one in hosts if one is not hosts[3]]
+    for key in (150, 250, 350):
+        holders = [one for one in others if held(one, f"k{key}", world.now) == [b"v"]]
+        assert len(holders) >= 3, f"k{key} is held by {len(holders)}"
+
+
+def test_a_leaving_replica_is_no_holder(world):
+    """A put that finds a replica leaving is acknowledged by the one after it instead."""
+    hosts = boot(world, [100, 200, 300, 400, 500])
+    hosts[2].members[0].leaving = True
+
+    stored = put(world, hosts, "k150")
+
+    assert stored.copies == 3
+    assert held(hosts[2], "k150", world.now) == []
+    assert held(hosts[4], "k150", world.now) == [b"v"]
+
+
 def test_a_leaving_member_takes_no_hand_over(world):
     """A member on its way out refuses records, so that they go to one that stays."""
     hosts = boot(world, [100, 200, 300])
     hosts[1].members[0].leaving = True
     kernel, _ = client(world, hosts)
 
-    with pytest.raises(Busy, match="is leaving the ring and takes no hand-over"):
+    with pytest.raises(Busy, match="is leaving the ring and takes no copies"):
         world.finish(kernel, call(hosts[1].members[0].me, Copy((), True), object))
     with pytest.raises(Busy, match="is leaving the ring"):
         world.finish(kernel, call(hosts[1].members[0].me, Put("k150", "e", b"", LEASE_S), object))
