@@ -137,6 +137,37 @@ def bench(
 
 
 @app.command()
+def rounds(
+    rounds: Annotated[int, typer.Option(help="How many.", min=1, max=1_000_000)] = 500,
+    seed: Annotated[int, typer.Option(help="What they are drawn from.", min=0)] = 1,
+    jobs: Annotated[int, typer.Option(help="Rings side by side.", min=1, max=64)] = 2,
+    successors: Annotated[int, typer.Option(help="Entries of each node's successor list.", min=2, max=128)] = 8,
+    first: Annotated[int, typer.Option(help="The number of the first round.", min=1)] = 1,
+    nodes: Annotated[int, typer.Option(help="Nodes at the beginning; 0 is drawn.", min=0, max=12)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")] = False,
+) -> None:
+    """Try to break rings: rounds of 3 to 8 joins, kill -9s, SIGSTOPs and leaves on 3 to 12 real nodes.
+
+    After each round every live node must name just the live nodes within 30 s, and every record that was acknowledged
+    must be found. What went wrong is told on standard error, with the command that does it again.
+
+    \b
+    Examples:
+      python -m experiments rounds --rounds 20
+      python -m experiments rounds --rounds 500 --seed 7 --json
+      python -m experiments rounds --seed 7 --first 37 --nodes 5 --rounds 1
+
+    Exit codes: 0 no ring broken and no record lost, 1 not so, 2 usage, 130 interrupted.
+    """
+    from experiments.rings.rounds import Options
+    from experiments.rounds import rounds as work
+
+    options = Options(seed=seed, first=first, rounds=rounds, nodes=nodes, successors=successors)
+    if not work(options, jobs, as_json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
 def prepare() -> None:
     """Have later analyses start some seconds sooner: keep the Java classes they load (160 MB in this environment).
 

@@ -1,0 +1,94 @@
+"""The totals of many rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.rings.plan import Kind
+from experiments.rings.rounds import Options, Outcome
+
+KINDS: tuple[Kind, ...] = ("join", "kill", "stop", "leave")
+
+
+class Tally:
+    """Takes each outcome in as it comes."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def bad(self) -> list[Outcome]:
+        """The rounds that ended as none may."""
+        return [outcome for outcome in self.outcomes if outcome.bad]
+
+    def totals(self, options: Options, elapsed_s: float) -> dict[str, Any]:
+        """Everything counted; times in seconds from the last event of a round."""
+        outcomes = self.outcomes
+        within = [outcome for outcome in outcomes if not outcome.beyond]
+        beyond = [outcome for outcome in outcomes if outcome.beyond]
+        agreed = [outcome.agreed_s for outcome in outcomes if outcome.agreed_s is not None]
+        copied = [outcome.copied_s for outcome in outcomes if outcome.copied_s is not None]
+        return {
+            "seed": options.seed,
+            "first": options.first,
+            "successors": options.successors,
+            "rounds": len(outcomes),
+            "broken": sum(bool(outcome.broken) for outcome in outcomes),
+            "discarded": options.rounds - len(outcomes),
+            "events": {kind: sum(outcome.plan.count(kind) for outcome in outcomes) for kind in KINDS},
+            "nodes_min": min((outcome.plan.nodes for outcome in outcomes), default=0),
+            "nodes_max": max((outcome.plan.nodes for outcome in outcomes), default=0),
+            "agreed_s_p50": _percentile(agreed, 0.5),
+            "agreed_s_p99": _percentile(agreed, 0.99),
+            "agreed_s_max": max(agreed, default=None),
+            "copied_s_p50": _percentile(copied, 0.5),
+            "copied_s_max": max(copied, default=None),
+            "not_copied": sum(not outcome.broken and outcome.copied_s is None for outcome in outcomes),
+            "writes": sum(outcome.puts for outcome in outcomes),
+            "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
+            "read": sum(outcome.read for outcome in outcomes),
+            "read_late": sum(outcome.late for outcome in outcomes),
+            "wrong": _by_verdict(within),
+            "rounds_with_more_kills": len(beyond),
+            "wrong_after_more_kills": _by_verdict(beyond),
+            "elapsed_s": round(elapsed_s, 1),
+            "bad": [outcome.plan.number for outcome in self.bad],
+        }
+
+
+def as_text(totals: dict[str, Any]) -> str:
+    """The totals in a few lines."""
+    events = ", ".join(f"{count} {kind}s" for kind, count in totals["events"].items())
+    return "\n".join(
+        [
+            f"{totals['rounds']} rounds of seed {totals['seed']}, lists of {totals['successors']}, "
+            f"{totals['nodes_min']} to {totals['nodes_max']} nodes, in {totals['elapsed_s']} s: {events}",
+            f"{totals['broken']} broken; agreed {totals['agreed_s_p50']} s after the last event (median), "
+            f"{totals['agreed_s_p99']} s (p99), {totals['agreed_s_max']} s (longest)",
+            f"{totals['acknowledged']} of {totals['writes']} writes acknowledged; of {totals['read']} records read "
+            f"{_row(totals['wrong'])}, {totals['read_late']} late",
+            f"{totals['rounds_with_more_kills']} rounds killed more nodes than hold a record: "
+            f"{_row(totals['wrong_after_more_kills'])} there",
+        ]
+    )
+
+
+def _row(verdicts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "none wrong"
+
+
+def _by_verdict(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """How many records were lost, stale, revived or unread."""
+    found: dict[str, int] = {}
+    for outcome in outcomes:
+        for what in outcome.wrong.values():
+            verdict = what.partition(":")[0]
+            found[verdict] = found.get(verdict, 0) + 1
+    return found
+
+
+def _percentile(values: Sequence[float], fraction: float) -> float | None:
+    """The smallest value that so many of them do not exceed."""
+    return sorted(values)[max(0, math.ceil(len(values) * fraction) - 1)] if values else None
