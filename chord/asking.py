@@ -95,10 +95,10 @@ class Ring:
         request = Put(normalise(name), entry, value, lease_s, version, notify)
         return (yield from self._at_owner(request, Stored))
 
-    def delete(self, name: str, entry: str) -> Operation[Stored]:
-        """Delete one entry of a record; deleting what is not there is no error (version 0)."""
+    def delete(self, name: str, entry: str, version: int = 0) -> Operation[Stored]:
+        """Delete one entry of a record, as version 0 or a later one as in `put`; what is not there is no error."""
         _check_entry(entry)
-        return (yield from self._at_owner(Put(normalise(name), entry, deleted=True), Stored))
+        return (yield from self._at_owner(Put(normalise(name), entry, version=version, deleted=True), Stored))
 
     def get(self, name: str) -> Operation[list[Entry]]:
         """The live entries of a record, in the order of their ids."""

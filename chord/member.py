@@ -89,7 +89,7 @@ class Member:
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
         self._lost = lost
-        self._state = RingState(me, settings.space, settings.successors, settings.failures + 1)
+        self._state = RingState(me, settings.space, settings.successors, settings.others)
         self._routes: Routes | None = None
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Member:
         self.reach = me.id
         self.fingers = FingerTable(me, self.settings.space)
         self._routes = None
-        self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.failures + 1)
+        self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)
 
     def drop(self, dead: Pointer) -> None:
         """Forget a member that did not answer; its address is remembered, and probed from time to time."""

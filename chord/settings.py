@@ -37,6 +37,11 @@ class Settings:
     space: IdentifierSpace = field(default_factory=IdentifierSpace)
 
     @property
+    def others(self) -> int:
+        """How many other processes a list spans: those that may fail and one more, or all that hold a record."""
+        return max(self.failures + 1, self.replicas - 1)
+
+    @property
     def silence_s(self) -> float:
         """A predecessor unheard for this long does not keep its successor from answering for it."""
         return max(1.5, 3 * self.stabilize_s)

@@ -57,14 +57,15 @@ def is_full(state: RingState, listed: Sequence[Pointer]) -> bool:
 
 def one_ordered_ring(members: Sequence[Member]) -> list[str]:
     """Following first live successors, the members form one cycle in identifier order that passes key 0 once, and
-    those not on it lead onto it (Zave's AtMostOneRing, OrderedRing, ConnectedAppendages).
+    those not on it lead onto it (Zave's AtMostOneRing, OrderedRing, ConnectedAppendages). Who knew everybody, and lost
+    all of them, is its own successor.
     """
     active = {member.me: member for member in members if member.active}
     step: dict[Pointer, Pointer] = {}
     found = []
     for me, member in active.items():
         living = [pointer for pointer in member.state.successors if pointer in active]
-        if living or member.state.alone:
+        if living or member.state.whole:
             step[me] = living[0] if living else me
         else:
             found.append(f"{me} has no live successor")

@@ -43,6 +43,7 @@ class Node:
     host: Host
     process: Process
     booted: Outcome[None]
+    leaving: bool = False
 
 
 class Cluster:
@@ -116,10 +117,20 @@ class Cluster:
 
     def leave(self, address: str, at_most_s: float = 3.0) -> None:
         """Have a process leave gracefully; it ends when it has handed over, or when the time is over."""
+        node = self.start_leaving(address, at_most_s)
+        self.scheduler.run_until(lambda: self.nodes.get(address) is not node, at_most_s + 1.0)
+
+    def start_leaving(self, address: str, at_most_s: float) -> Node:
+        """The same without waiting for its end."""
         node = self.nodes[address]
-        outcome = node.process.start(node.host.leave())
-        self.scheduler.run_until(lambda: outcome.done, at_most_s)
-        self.crash(address)
+        node.leaving = True
+        node.process.start(node.host.leave()).when_done(partial(self._left, address, node))
+        self.scheduler.after(at_most_s, partial(self._left, address, node, "", None))
+        return node
+
+    def _left(self, address: str, node: Node, _lost: str | None, _error: RingcastError | None) -> None:
+        if self.nodes.get(address) is node:
+            self.crash(address)
 
     # The ring as it is ---------------------------------------------------------------------------------------------
 
@@ -134,10 +145,11 @@ class Cluster:
     def converge(self, at_most_s: float) -> float | None:
         """Run until the ring is ideal and every process has booted; the time that took, or None."""
         began_at = self.now
-        done = self.scheduler.poll_until(self._has_converged, at_most_s, CHECK_EVERY_S)
+        done = self.scheduler.poll_until(self.has_converged, at_most_s, CHECK_EVERY_S)
         return self.now - began_at if done else None
 
-    def _has_converged(self) -> bool:
+    def has_converged(self) -> bool:
+        """Whether every process has booted and the ring is ideal."""
         return all(node.booted.done for node in self.nodes.values()) and not self.faults()
 
     # Asking --------------------------------------------------------------------------------------------------------

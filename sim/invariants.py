@@ -8,6 +8,7 @@ Like sim/checks.py it judges from outside; no code of chord's decides here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from chord.member import Member
 from chord.messages import Pointer
@@ -19,20 +20,21 @@ def broken(members: Sequence[Member]) -> list[str]:
     """What is wrong with the states of these members, which are all that run; empty when nothing is."""
     active = [member for member in members if member.active]
     living = {member.me for member in active}
-    found = [fault for member in active for fault in _list_faults(member.state)]
+    found = [fault for member in active for fault in list_faults(member.state)]
     for member in active:
         state = member.state
-        if not state.alone and not any(pointer in living for pointer in state.successors):
-            found.append(f"{member.me} has no live successor")  # P3, OneLiveSuccessor
+        # P3, OneLiveSuccessor. Who knew everybody, and lost all of them, is alone, or about to find out.
+        if not state.whole and not any(pointer in living for pointer in state.successors):
+            found.append(f"{member.me} has no live successor")
     return found or one_ordered_ring(active)  # P5
 
 
-def _list_faults(state: RingState) -> list[str]:
+def list_faults(state: RingState) -> list[str]:
     """P1 and P2: a list is in ring order without its owner or a repetition, and no longer than it has to be."""
     mask = state.space.size - 1
     steps = [(pointer.id - state.me.id) & mask for pointer in state.successors]
     found = []
-    if steps and (steps[0] == 0 or any(step <= before for before, step in zip(steps, steps[1:], strict=False))):
+    if steps and (steps[0] == 0 or any(step <= before for before, step in pairwise(steps))):
         found.append(f"{state.me} lists {_row(state.successors)}, which is not in ring order")
     shorter = state.successors[:-1]
     others = {pointer.address for pointer in shorter} - {state.me.address}
@@ -60,22 +62,30 @@ def principals(members: Iterable[Member]) -> set[Pointer]:
 
 
 class Principals:
-    """P4: only its own end makes a member that was principal anything else.
+    """P4: only its own end, or its leaving, makes a member that the ring rests on anything but principal.
 
-    Zave's SufficientPrincipals, that there are r + 1 of them, then holds for as long as the budget of failures is kept;
-    in a ring that never had so many members, this is what is left of it.
+    The ring rests on those that are members when it is ideal and nobody is joining. Who became principal since then may
+    still be missing from an answer that is on its way to a joiner. Zave's SufficientPrincipals, that there are r + 1 of
+    them, holds for as long as the budget of failures is kept; in a ring that never had so many members, this is what is
+    left of it.
     """
 
     def __init__(self) -> None:
-        self._known: set[Pointer] = set()
+        self._base: set[Pointer] = set()
+
+    def rest_on(self, members: Iterable[Member]) -> None:
+        """The ring is ideal, and these are its members."""
+        self._base = {member.me for member in members}
 
     def lost(self, members: Sequence[Member]) -> list[str]:
-        """Who was principal when last asked, is still a member, and is not principal now."""
-        now = principals(members)
-        active = {member.me: member for member in members if member.active}
-        demoted = sorted((self._known - now) & active.keys(), key=lambda pointer: pointer.id)
-        self._known = now
-        return [f"{pointer} is skipped by {_skipping(active.values(), pointer)}" for pointer in demoted]
+        """Who of them is a member still, stays, and is not principal now."""
+        active = [member for member in members if member.active]
+        staying = {member.me for member in active if not member.leaving}
+        demoted = (self._base & staying) - principals(active)
+        return [
+            f"{pointer} is skipped by {_skipping(active, pointer)}"
+            for pointer in sorted(demoted, key=lambda pointer: pointer.id)
+        ]
 
 
 def _skipping(members: Iterable[Member], pointer: Pointer) -> str:

@@ -63,12 +63,12 @@ class Endpoint:
 
 
 class Network:
-    """Carries frames between endpoints. `sent` counts them, lost ones too."""
+    """Carries frames between endpoints. `sent` counts them, lost ones too; `delivered` those that reached somebody."""
 
     def __init__(self, scheduler: Scheduler, rng: random.Random, default: Link) -> None:
         self.default = default
         self.links: dict[tuple[str, str], Link] = {}
-        self.sent = 0
+        self.sent = self.delivered = 0
         self._scheduler = scheduler
         self._rng = rng
         self._endpoints: dict[str, Endpoint] = {}
@@ -91,12 +91,17 @@ class Network:
 
     def reply(self, source: Endpoint, route: Endpoint, frame: bytes) -> None:
         """Send a reply along the route that the request came by; one to a former process is lost."""
-        self._send(source.address, route.address, partial(route.deliver, None, frame))
+        self._send(source.address, route.address, partial(self._return, route, frame))
 
     def _arrive(self, route: Endpoint, target: str, frame: bytes) -> None:
         endpoint = self._endpoints.get(target)
         if endpoint is not None:
+            self.delivered += 1
             endpoint.deliver(route, frame)
+
+    def _return(self, route: Endpoint, frame: bytes) -> None:
+        self.delivered += route.attached
+        route.deliver(None, frame)
 
     def _send(self, source: str, target: str, arrive: Callable[[], None]) -> None:
         self.sent += 1
