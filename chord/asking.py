@@ -2,6 +2,7 @@
 
 A failed step is repeated with another contact until `patience_s` is over. Every member that answers becomes a contact,
 so a client outlives the nodes it was pointed at. With a cache, an owner found lately is asked first, without a walk.
+Where the ring can reach the asker, it may look up recursively; what is lost on the way is walked to.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored, c
 from chord.names import check_text, normalise
 from chord.owner_cache import OwnerCache, confirm
 from chord.pages import Place, next_place
+from chord.recursion import find_owner_recursively
 from chord.trace import LookupTrace
 from chord.views import ring_walk
 
@@ -52,6 +54,7 @@ class Ring:
     """The ring as seen from outside. `via`: addresses (host:port) of some of its processes.
 
     `cache`: whether owners found lately are asked without a walk. Without it every lookup is a walk.
+    `answer_at`: where this kernel answers requests (host:port); then lookups are recursive.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Ring:
         space: IdentifierSpace | None = None,
         patience_s: float = 5.0,
         cache: bool = False,
+        answer_at: str = "",
     ) -> None:
         if not via:
             raise LocalProtocolError("no ring node is known; name one with --via HOST:PORT or RINGCAST_VIA")
@@ -71,6 +75,7 @@ class Ring:
         self.space = space or IdentifierSpace()
         self.patience_s = patience_s
         self._owners = OwnerCache(self.space) if cache else None
+        self._answer_at = answer_at
 
     def locate(self, name: str) -> Operation[Walk]:
         """The owner of a name, and how it was found. Raises LookupFailed when the patience is over."""
@@ -140,16 +145,31 @@ class Ring:
         return (yield from self._walk(name, first))
 
     def _walk(self, name: str, before: Walk | None = None) -> Operation[Walk]:
-        """A walk to the owner, and its trace; what a cached owner cost `before` counts as part of it."""
+        """A way to the owner, and its trace; what was asked in vain `before` counts as part of it."""
+        mode = "iterative"
+        if self._answer_at:
+            mode = "recursive"
+            walk = Walk(self.space.key(name))
+            try:
+                yield from find_owner_recursively(self._kernel, self._contacts(), self._answer_at, walk)
+            except LookupFailed:
+                self._first += 1  # ask another contact first: it may be this one that is dead
+                before = _together(before, walk)
+            else:
+                return self._found(name, before, walk, mode)
         walk = Walk(self.space.key(name))
         try:
             yield from find_owner(self._kernel, self.space, self._contacts(), walk)
         except RingcastError as error:
-            self._trace(name, _together(before, walk), type(error).__name__)
+            self._trace(name, _together(before, walk), type(error).__name__, mode)
             raise
+        return self._found(name, before, walk, mode)
+
+    def _found(self, name: str, before: Walk | None, walk: Walk, mode: str) -> Walk:
+        """Learn from a way that led to the owner."""
         if self._owners is not None:
             self._owners.learn(walk, self._kernel.now)
-        self._trace(name, _together(before, walk), "ok")
+        self._trace(name, _together(before, walk), "ok", mode)
         for pointer in walk.path:
             self._learn(pointer.address)
         return walk
@@ -217,7 +237,7 @@ class Ring:
         if len(self._learned) > CONTACTS_KEPT:
             self._learned.popitem(last=False)
 
-    def _trace(self, name: str, walk: Walk, outcome: str, mode: str = "iterative") -> None:
+    def _trace(self, name: str, walk: Walk, outcome: str, mode: str) -> None:
         kernel = self._kernel
         named_at = walk.named_at or kernel.now
         kernel.emit(
@@ -242,7 +262,7 @@ class Ring:
 
 
 def _together(before: Walk | None, walk: Walk) -> Walk:
-    """The walk, begun with the exchange that a cached owner did not confirm."""
+    """The walk, begun with what was asked in vain: a cached owner, or the ring recursively."""
     if before is not None:
         walk.started_at = before.started_at
         walk.exchanges[:0] = before.exchanges

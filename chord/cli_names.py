@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from chord.cli_options import AsJson, Cluster, Patience, Trace, Via
-from chord.client import RingClient
+from chord.cli_options import Advertise, AsJson, Cluster, Patience, Trace, Via
+from chord.client import Mode, RingClient
 from chord.errors import LookupFailed
 from chord.identifiers import hexadecimal
 from chord.lookup import Walk
@@ -27,18 +27,25 @@ def lookup(
     trace: Trace = None,
     patience: Patience = 5.0,
     cluster: Cluster = "ringcast",
+    mode: Annotated[
+        Mode, typer.Option(help="Ask hop by hop, or have the ring pass the question on and the owner answer.")
+    ] = Mode.ITERATIVE,
+    host: Annotated[str, typer.Option(help="Address to be answered at when --mode is recursive.")] = "127.0.0.1",
+    advertise: Advertise = None,
 ) -> None:
     """Find the node that owns each name: owner, path, hops, and how long it took.
 
     Hops are the forwards after the node first asked. The time ends when the key's predecessor has named the owner; the
-    last step, to the owner itself, is timed apart.
+    last step, to the owner itself, is timed apart. Recursively the owner itself answers, and there is one time.
 
     \b
     Examples:
       dht lookup flights.JFK --via 127.0.0.1:5000
       dht lookup flights.JFK flights.LGA --json
+      dht lookup flights.JFK --mode recursive --via 127.0.0.1:5000
     """
-    with RingClient(via or [], cluster, patience, trace) as client:
+    client = RingClient(via or [], cluster, patience, trace, mode=mode, host=host, advertise=advertise)
+    with client:
         walks = [(name, client.lookup(name)) for name in names]
     if as_json:
         print(json.dumps([_walk_json(name, walk) for name, walk in walks], indent=2))
@@ -49,7 +56,8 @@ def lookup(
         print(f"{name}  key {hexadecimal(walk.key)}")
         print(f"  owner {walk.owner}")
         print(f"  path  {path}  ({walk.hops} hops, {walk.timeouts} time-outs)")
-        print(f"  took  {_duration_us(walk)} us, and {_owner_us(walk)} us to the owner")
+        to_owner = f", and {_owner_us(walk)} us to the owner" if mode is Mode.ITERATIVE else ""
+        print(f"  took  {_duration_us(walk)} us{to_owner}")
 
 
 def ring(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, cluster: Cluster = "ringcast") -> None:

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+import zmq
+
 from chord.asking import Ring
 from chord.effects import Operation
+from chord.errors import LocalProtocolError
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Stored
 from chord.names import check_cluster
-from chord.sockets import check_resolvable, make_context
+from chord.sockets import Socket, advertised, bind, check_resolvable, make_context, make_socket
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 
 R = TypeVar("R")
+
+
+class Mode(StrEnum):
+    """How a name is looked up: this process asks each hop, or the hops pass the question on."""
+
+    ITERATIVE = "iterative"
+    RECURSIVE = "recursive"
 
 
 class RingClient:
@@ -28,7 +39,8 @@ class RingClient:
             print(ring.lookup("flights.JFK").owner)
 
     `trace`: a directory to leave lookup traces in. `patience_s`: how long a call is repeated before it fails. `cache`:
-    whether an owner found in the last ten seconds is asked without a walk.
+    whether an owner found in the last ten seconds is asked without a walk. `mode`: "iterative", or "recursive", for
+    which the ring has to reach this process: it listens on `host`, where others know it as `advertise` (HOST[:PORT]).
     """
 
     def __init__(
@@ -39,15 +51,30 @@ class RingClient:
         trace: Path | str | None = None,
         label: str = "client",
         cache: bool = False,
+        mode: Mode | str = Mode.ITERATIVE,
+        host: str = "127.0.0.1",
+        advertise: str | None = None,
     ) -> None:
+        if mode not in list(Mode):
+            raise LocalProtocolError(f"a lookup is {' or '.join(Mode)}, not {mode!r}")
         check_cluster(cluster)
         for address in via:
             check_resolvable(address)
         self._kernel = Kernel(cluster, label, random.Random())
-        self._ring = Ring(self._kernel, via, patience_s=patience_s, cache=cache)
-        self._tracing = Tracing(trace, label, "its answers do not")
         self._context = make_context()
-        self._driver = ZmqDriver(self._context, self._kernel, keep=self._tracing.append if self._tracing.on else None)
+        router: Socket | None = None
+        answer_at = ""
+        try:
+            if mode == Mode.RECURSIVE:
+                router = make_socket(self._context, zmq.ROUTER)
+                answer_at = advertised(host, bind(router, host, 0), advertise)
+            self._ring = Ring(self._kernel, via, patience_s=patience_s, cache=cache, answer_at=answer_at)
+            self._tracing = Tracing(trace, label, "its answers do not")
+        except BaseException:
+            self._context.destroy(linger=0)
+            raise
+        keep = self._tracing.append if self._tracing.on else None
+        self._driver = ZmqDriver(self._context, self._kernel, router, keep)
 
     def lookup(self, name: str) -> Walk:
         """The owner of a name, with the path to it. Raises LookupFailed or InvalidName."""

@@ -22,12 +22,16 @@ class Call(msgspec.Struct):
 
     The time-out comes from the round trips measured to that address; each further `attempt` doubles it. `outward`: by
     way of the network, even when the address is this process's own.
+
+    With a `token` the request is cast, and its answer is an `Arrived` of that token, whoever casts it; the time-out
+    comes from how long such answers took before.
     """
 
     to: Pointer
     request: RequestBody
     attempt: int = 0
     outward: bool = False
+    token: int = 0
 
 
 class Cast(msgspec.Struct):

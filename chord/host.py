@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from chord import handover, maintenance, record_requests
+from chord import handover, maintenance, record_requests, recursion
 from chord.effects import Call, Operation, sleep, spawn
 from chord.errors import (
     AddressTaken,
@@ -20,7 +20,7 @@ from chord.kernel import Kernel
 from chord.limits import MAX_VNODES
 from chord.lost import LostPeers
 from chord.member import Member
-from chord.messages import Get, Neighbours, NextHop, Ping, Pointer, Put, ReplyBody, Request, contact
+from chord.messages import Forward, Get, Neighbours, NextHop, Ping, Pointer, Put, ReplyBody, Request, contact
 from chord.repair import repair
 from chord.settings import Settings
 from chord.upkeep import keep
@@ -59,6 +59,7 @@ class Host:
     def _add(self, me: Pointer) -> None:
         member = Member(self.kernel, self.settings, me, self._note_lost)
         record_requests.install(member)
+        recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
         member.start_repairing = lambda: self.kernel.start(repair(member))
         member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
@@ -67,7 +68,7 @@ class Host:
 
     # Requests ------------------------------------------------------------------------------------------------------
 
-    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody]:
+    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody] | None:
         """Answer a request in the name of the member it is meant for."""
         to = request.to
         if to is None:
@@ -82,7 +83,7 @@ class Host:
         if len(members) == 1:
             return members[0]
         body = request.body
-        if isinstance(body, NextHop):
+        if isinstance(body, NextHop | Forward):
             space = self.settings.space
             return min(members, key=lambda member: space.distance(member.me.id, body.key) or space.size)
         if isinstance(body, Put | Get):

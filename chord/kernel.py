@@ -18,17 +18,18 @@ from chord import wire
 from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import Failure, Pointer, Reply, ReplyBody, Request, RequestBody
+from chord.messages import Arrived, Failure, Noted, Pointer, Reply, ReplyBody, Request, RequestBody
 from chord.round_trips import Peer, RoundTrips
 
 LATE_CALLS_KEPT = 1_024
 
 
 class Send(msgspec.Struct):
-    """To be sent to the process at an address."""
+    """To be sent to the process at an address. `answered_elsewhere`: somebody else will answer, by a cast."""
 
     address: str
     message: Request
+    answered_elsewhere: bool = False
 
 
 class Respond(msgspec.Struct):
@@ -45,7 +46,7 @@ class Emit(msgspec.Struct):
 
 
 Output = Send | Respond | Emit
-Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody]"]
+Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody] | None"]
 Then = Callable[[Any, "RingcastError | None"], None]
 
 
@@ -90,8 +91,8 @@ def _nobody(_request: Request) -> ReplyBody:
 class Kernel:
     """Runs the operations of one process.
 
-    `serve` answers a request with a reply, or with an operation whose result is the reply. `epoch_offset_s` is what the
-    driver adds to the monotonic `now` for wall-clock time.
+    `serve` answers a request with a reply, with an operation whose result is the reply, or not at all (None).
+    `epoch_offset_s` is what the driver adds to the monotonic `now` for wall-clock time.
     """
 
     def __init__(self, cluster: str, address: str, rng: random.Random, serve: Serve = _nobody) -> None:
@@ -176,6 +177,10 @@ class Kernel:
             )
             self._answer(route, request, None, error)
             return
+        if type(request.body) is Arrived:
+            self._on_arrived(request.body)
+            self._answer(route, request, Noted(), None)
+            return
         try:
             outcome = self.serve(request)
         except RingcastError as refusal:
@@ -183,7 +188,7 @@ class Kernel:
             return
         if isinstance(outcome, msgspec.Struct):
             self._answer(route, request, outcome, None)
-        else:
+        elif outcome is not None:
             running = _Running(outcome, lambda result, error: self._answer(route, request, result, error))
             self._ready.append((running, None, None))
 
@@ -221,6 +226,19 @@ class Kernel:
                     ),
                 )
             )
+
+    def _on_arrived(self, arrived: Arrived) -> None:
+        """The answer to what was cast under a token. No other call is ended by it, whoever sent it."""
+        token = arrived.token
+        waiting = self._calls.get(token)
+        if waiting is not None:
+            if waiting.expected is Arrived:
+                del self._calls[token]
+                waiting.peer.observe(self.now - waiting.sent_at)
+                self._ready.append((waiting.running, arrived, None))
+        elif (late := self._late.get(token)) is not None and late[0] is self.round_trips.lookups:
+            del self._late[token]
+            late[0].observe(self.now - late[1])
 
     def _timed_out(self, call: int, waiting: _Waiting) -> None:
         self._late[call] = (waiting.peer, waiting.sent_at)
@@ -266,7 +284,7 @@ class Kernel:
                 self._call(running, effect)
                 return
             if isinstance(effect, Cast):
-                self._cast(effect)
+                self.cast(effect.to, effect.request)
             elif isinstance(effect, Sleep):
                 self._at(self.now + max(0.0, effect.seconds), running)
                 return
@@ -285,7 +303,14 @@ class Kernel:
                     f"at line {getattr(frame, 'f_lineno', '?')}; only Call, Cast, Sleep, Gather and Spawn are effects"
                 )
 
+    def cast(self, to: Pointer | str, body: RequestBody) -> None:
+        """Send a request that is not answered, from a handler."""
+        self._send(to if isinstance(to, str) else to.address, self._request(to, 0, body))
+
     def _call(self, running: _Running, effect: Call) -> None:
+        if effect.token:
+            self._ask(running, effect)
+            return
         call = self._next_call
         self._next_call = call + 1
         to = effect.to
@@ -300,9 +325,18 @@ class Kernel:
         else:
             self._send(address, request)
 
-    def _cast(self, effect: Cast) -> None:
-        to = effect.to
-        self._send(to if isinstance(to, str) else to.address, self._request(to, 0, effect.request))
+    def _ask(self, running: _Running, effect: Call) -> None:
+        """Cast a request whose answer comes from somebody else."""
+        address = effect.to.address
+        lookups = self.round_trips.lookups
+        timeout_s = lookups.timeout_s(effect.attempt)
+        self._calls[effect.token] = _Waiting(running, address, lookups, Arrived, self.now, timeout_s)
+        self._at(self.now + timeout_s, effect.token)
+        request = self._request(effect.to, 0, effect.request)
+        if address == self.address:
+            self._here.append(request)
+        else:
+            self._outputs.append(Send(address, request, answered_elsewhere=True))
 
     def _request(self, to: Pointer | str, call: int, body: RequestBody) -> Request:
         # A pointer with incarnation 0 means whichever member of that process fits.

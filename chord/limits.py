@@ -64,5 +64,8 @@ MAX_STORE_BYTES = 1 << 30
 MAX_AVOIDED = 16
 """Members that one step of a lookup may ask to be left out."""
 
+MAX_FORWARDS = 64
+"""Members that may pass one recursive lookup on; 2**64 of them would need half as many on average."""
+
 MAX_HOPS = 160
 """Exchanges of one lookup; a walk along successor lists of 8 passes 1,280 members in that many."""

@@ -46,7 +46,7 @@ OWNERS_NAMED = 4
 HOPS_NAMED = 3
 """Candidates for the next hop in one answer: the best, and two to fall back on."""
 
-Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody]"]
+Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 
 
 class Member:
@@ -76,7 +76,7 @@ class Member:
         self.fingers = FingerTable(me, settings.space)
         self.handlers: dict[type, Handler] = {
             Ping: self._ping,
-            NextHop: self._next_hop,
+            NextHop: self.next_hop,
             ConfirmOwner: self._confirm_owner,
             GetNeighbours: self._get_neighbours,
             Notify: self._notify,
@@ -186,8 +186,8 @@ class Member:
 
     # Answers -------------------------------------------------------------------------------------------------------
 
-    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody]:
-        """Answer one request. Raises a RingcastError, which is sent instead."""
+    def serve(self, request: Request) -> ReplyBody | Operation[ReplyBody] | None:
+        """Answer one request; None: somebody else does. Raises a RingcastError, which is sent instead."""
         body = request.body
         handler = self.handlers.get(type(body))
         if handler is None:
@@ -199,7 +199,8 @@ class Member:
     def _ping(self, _request: Ping) -> Pong:
         return Pong()
 
-    def _next_hop(self, request: NextHop) -> Hop:
+    def next_hop(self, request: NextHop) -> Hop:
+        """Who comes next on the way to the owner of a key, as this member knows the ring."""
         key = request.key
         avoid = request.avoid
         successors = self._state.successors

@@ -18,6 +18,7 @@ from chord.limits import (
     MAX_ENTRY_ID,
     MAX_ERROR_KIND,
     MAX_ERROR_TEXT,
+    MAX_FORWARDS,
     MAX_LEASE_S,
     MAX_LIST,
     MAX_NAME_BYTES,
@@ -54,6 +55,7 @@ def contact(address: str) -> Pointer:
 
 
 Pointers = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_LIST)]
+Path = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_FORWARDS)]
 
 
 class Entry(Struct, array_like=True, frozen=True):
@@ -169,6 +171,35 @@ class ConfirmOwner(Struct, tag_field="type", frozen=True):
     key: Identifier
 
 
+class Forward(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """Cast: a recursive lookup of `key` on its way; whoever it ends at casts `Arrived` to `asker`, under its `token`.
+
+    `path`: the members that passed it on, the node first asked at its head. `owners`: the owner and then its successors
+    as the key's predecessor named them, empty until it has. `denied`: those of them that owned the key no more.
+    """
+
+    reply: ClassVar[type] = Noted
+
+    key: Identifier
+    asker: Address
+    token: Count
+    path: Path = ()
+    owners: Path = ()
+    denied: Path = ()
+
+
+class Arrived(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """Cast: the answer to `Forward`. `owner` confirms that it owns the key as by `ConfirmOwner`; None: no way on."""
+
+    reply: ClassVar[type] = Noted
+
+    token: Count
+    owner: Pointer | None
+    path: Path = ()
+    owners: Path = ()
+    denied: Path = ()
+
+
 class GetNeighbours(Struct, tag_field="type", frozen=True):
     """A neighbour query (Zave 2017); answered busy while an operation of the member's own is under way.
 
@@ -280,6 +311,8 @@ RequestBody = (
     Ping
     | NextHop
     | ConfirmOwner
+    | Forward
+    | Arrived
     | GetNeighbours
     | Notify
     | Nudge

@@ -61,6 +61,8 @@ class RoundTrips:
     """What is known of the round trips to each peer, by its address; the longest known are forgotten first."""
 
     def __init__(self) -> None:
+        self.lookups = Peer()
+        """Recursive lookups, which end elsewhere than they were sent to: as long as one takes, whoever answers."""
         self._peers: dict[str, Peer] = {}
 
     def peer(self, address: str) -> Peer:

@@ -21,7 +21,7 @@ from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.kernel import Driven, Emit, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
-from chord.messages import Reply, Request
+from chord.messages import Reply
 from chord.outcome import Outcome
 from chord.sockets import Context, Socket, endpoint, make_socket
 
@@ -202,7 +202,7 @@ class ZmqDriver:
     def _carry_out(self, outputs: list[Output]) -> None:
         for output in outputs:
             if type(output) is Send:
-                self._send(output.address, output.message)
+                self._send(output)
             elif type(output) is Respond:
                 self._respond(output.route, output.message)
             elif type(output) is Emit and self._keep is not None:
@@ -218,11 +218,12 @@ class ZmqDriver:
         except zmq.ZMQError:
             return  # a peer that does not read its replies loses them
 
-    def _send(self, address: str, message: Request) -> None:
+    def _send(self, output: Send) -> None:
+        address, message = output.address, output.message
         peer = self._peers.get(address)
         if peer is None:
             try:
-                peer = self._open_peer(address, needed=message.call != 0)
+                peer = self._open_peer(address, needed=message.call != 0 or output.answered_elsewhere)
             except (LocalProtocolError, zmq.ZMQError):
                 return  # an address that cannot be connected to: the call times out
             if peer is None:
@@ -232,6 +233,8 @@ class ZmqDriver:
         frame = wire.encode(message)
         if message.call:
             peer.awaited[message.call] = self._asked_at = self._kernel.now
+        elif output.answered_elsewhere:
+            self._asked_at = self._kernel.now
         if not peer.backlog:
             try:
                 peer.socket.send(frame, NOBLOCK)

@@ -171,9 +171,10 @@ class Client:
         self.kernel = Kernel(cluster.settings.cluster, label, cluster.rng(label))
         self.process = cluster.new_process(self.kernel)
 
-    def ring(self, via: list[str], patience_s: float = 5.0) -> Ring:
+    def ring(self, via: list[str], patience_s: float = 5.0, recursive: bool = False) -> Ring:
         """The ring through some of its nodes."""
-        return Ring(self.kernel, via, self._cluster.settings.space, patience_s)
+        answer_at = self.kernel.address if recursive else ""
+        return Ring(self.kernel, via, self._cluster.settings.space, patience_s, answer_at=answer_at)
 
     def ask(self, operation: Operation[R], at_most_s: float = 30.0) -> R:
         """Run until an operation has ended, and return its result or raise its error."""
@@ -182,6 +183,6 @@ class Client:
         assert ended, f"no outcome within {at_most_s} s of virtual time (seed {self._cluster.seed})"
         return outcome.value()
 
-    def locate(self, name: str, via: str) -> Walk:
+    def locate(self, name: str, via: str, recursive: bool = False) -> Walk:
         """Look a name up through one node."""
-        return self.ask(self.ring([via]).locate(name))
+        return self.ask(self.ring([via], recursive=recursive).locate(name))

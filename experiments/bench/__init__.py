@@ -12,6 +12,7 @@ from experiments.bench.measurement import Figure
 # Each module has `bench(runs, progress)`; what it imports waits until it is wanted.
 MODULES = {
     "lookup": "experiments.bench.lookup",
+    "lookup-recursive": "experiments.bench.lookup_recursive",
     "registry-get": "experiments.bench.registry_get",
     "ring-start": "experiments.bench.ring_start",
     "ring-kill": "experiments.bench.ring_kill",

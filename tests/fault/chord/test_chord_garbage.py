@@ -17,12 +17,14 @@ from chord import wire
 from chord.client import RingClient
 from chord.limits import MAX_FRAME_BYTES
 from chord.messages import (
+    Arrived,
     Changed,
     CompareArc,
     ConfirmOwner,
     Copy,
     Entry,
     FetchArc,
+    Forward,
     Get,
     GetNeighbours,
     Leave,
@@ -49,6 +51,9 @@ HARMLESS = [
     Ping(),
     NextHop(7),
     ConfirmOwner(7),
+    Forward(7, "127.0.0.1:9", 5),
+    Forward(7, "nowhere", 5, (Pointer(1, "x:1", 1),), (Pointer(1, "127.0.0.1:9", 1),)),
+    Arrived(7, None),
     GetNeighbours(),
     Nudge(),
     Put("garbage", "entry", b"value", 5.0),
@@ -96,8 +101,11 @@ def value(chance: random.Random, depth: int = 3) -> object:
 
 
 def wrong_types(chance: random.Random) -> bytes:
-    kind = chance.choice(["Put", "Get", "NextHop", "Ping", "Notify", "Copy", "FetchArc", "Nobody", 7, None])
+    kind = chance.choice(
+        ["Put", "Get", "NextHop", "Ping", "Notify", "Copy", "FetchArc", "Forward", "Arrived", "Nobody", 7, None]
+    )
     fields = ["key", "name", "entry", "value", "lease_s", "version", "sender", "entries", "low", "high", "after"]
+    fields += ["asker", "token", "path", "owners", "denied", "owner"]
     body = {"type": kind, **{field: value(chance) for field in fields if chance.random() < 0.6}}
     return envelope(body, chance.choice([1, 0, -1, 2**64 - 1, "one", None]), chance.choice([1, 2, "1"]), value(chance))
 
