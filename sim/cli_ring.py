@@ -8,8 +8,10 @@ from typing import Annotated
 import msgspec
 import typer
 
+from chord.errors import LocalProtocolError
 from sim.commit import checked_out
 from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
+from sim.latency import Model, latency_of
 from sim.run import Options, Report, describe, run
 from sim.traces import Traces
 
@@ -22,6 +24,9 @@ def ring(
     within: Annotated[
         float, typer.Option(help="Virtual seconds in which the ring has to become ideal.", min=0.0)
     ] = 120,
+    latency: Annotated[
+        Model, typer.Option(help="How long frames take; the last three are distances on a graph.")
+    ] = Model.uniform,
     trace: Annotated[
         Path | None, typer.Option(help="Directory to leave run.json and traces in.", metavar="DIR")
     ] = None,
@@ -36,6 +41,7 @@ def ring(
     Examples:
       python -m sim ring --nodes 64
       python -m sim ring --nodes 256 --crashes 8 --seed 7 --trace runs/seven
+      python -m sim ring --nodes 1000 --latency transit-stub
     """
     if crashes >= nodes:
         raise typer.BadParameter(
@@ -43,7 +49,11 @@ def ring(
         )
     if trace is not None and (trace / "run.json").exists():
         raise typer.BadParameter(f"{trace} holds a run already", param_hint="--trace")
-    options = Options(nodes=nodes, seed=seed, lookups=lookups, crashes=crashes, within_s=within)
+    try:
+        latency_of(latency, seed)
+    except LocalProtocolError as error:
+        raise typer.BadParameter(str(error), param_hint="--latency") from None
+    options = Options(nodes=nodes, seed=seed, lookups=lookups, crashes=crashes, within_s=within, latency=latency)
     if trace is None:
         report = run(options, lambda _row: None)
     else:

@@ -14,6 +14,8 @@ from chord.outcome import Outcome
 from chord.settings import Settings
 from sim import checks
 from sim.cluster import Client, Cluster
+from sim.latency import Model, latency_of
+from sim.network import Link
 
 ANSWERED_WITHIN_S = 60.0
 LOOKUPS_PER_S = 100.0
@@ -27,6 +29,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     lookups: int = 1000
     crashes: int = 0
     within_s: float = 120.0
+    latency: Model = Model.uniform
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -64,7 +67,7 @@ class Report(msgspec.Struct, kw_only=True):
 
 def run(options: Options, keep: Callable[[msgspec.Struct], None]) -> Report:
     """Carry a run out; `keep` receives its trace rows. It stops where the ring fails to become ideal."""
-    cluster = Cluster(options.seed, keep=keep)
+    cluster = Cluster(options.seed, link=Link(latency_of(options.latency, options.seed)), keep=keep)
     cluster.start_many(options.nodes)
     report = Report(
         nodes=options.nodes,
@@ -135,5 +138,6 @@ def describe(options: Options, report: Report, commit: str) -> dict[str, Any]:
         "started_us": 0,
         "seed": options.seed,
         "crashes": options.crashes,
+        "latency": str(options.latency),
         "report": msgspec.to_builtins(report),
     }
