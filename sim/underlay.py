@@ -74,8 +74,8 @@ class Underlay:
 def transit_stub(seed: int) -> nx.Graph:
     """A few transit domains, all connected with each other, and stub domains that hang on their routers.
 
-    Zegura, Calvert and Bhattacharjee 1996. Links between transit routers take 20 ms, those into stub domains 10 ms, those
-    inside them 1 ms.
+    Zegura, Calvert and Bhattacharjee 1996. Links between transit routers take 20 ms, those into stub domains 10 ms, and
+    those inside them 1 ms.
     """
     rng = random.Random(f"{seed}/transit-stub")
     graph = nx.Graph()
