@@ -25,6 +25,9 @@ from chord.messages import GetNeighbours, Neighbours, Noted, Notify, Nudge, Ping
 
 BUSY_TRIES = 8
 BUSY_PAUSE_S = 0.03
+BUSY_ROUND_TRIPS = 8
+"""How many round trips, at most, a busy peer is given before it is asked again."""
+
 ROUNDS_IN_A_ROW = 64
 """Stabilizations without a pause while each one finds a closer successor."""
 
@@ -36,8 +39,14 @@ DEAD = (PeerUnreachable, NotMember)
 
 
 def ask_neighbours(member: Member, other: Pointer) -> Operation[Neighbours]:
-    """A neighbour query: a slow peer is asked twice, a busy one again after a random pause. Raises Busy at last."""
-    for _ in range(BUSY_TRIES):
+    """A neighbour query: a slow peer is asked twice, a busy one again after a random pause. Raises Busy at last.
+
+    Whoever asks is busy meanwhile. So the pauses grow with the round trip, and double: else, on a slow network, all
+    members around a ring ask and are busy all the time.
+    """
+    kernel = member.kernel
+    for attempt in range(BUSY_TRIES):
+        asked_at = kernel.now
         member.pending += 1
         try:
             answer = yield from call(other, GetNeighbours(), Neighbours, attempts=2)
@@ -47,7 +56,8 @@ def ask_neighbours(member: Member, other: Pointer) -> Operation[Neighbours]:
             return answer
         finally:
             member.pending -= 1
-        yield from sleep(member.kernel.rng.uniform(0.1, 1.0) * BUSY_PAUSE_S)
+        round_trips_s = (kernel.now - asked_at) * min(2**attempt, BUSY_ROUND_TRIPS)
+        yield from sleep(kernel.rng.uniform(0.1, 1.0) * (BUSY_PAUSE_S + round_trips_s))
     raise Busy(f"{other} was busy {BUSY_TRIES} times in a row")
 
 
