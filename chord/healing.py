@@ -16,6 +16,7 @@ from chord.lost import LostPeers
 from chord.member import Member
 from chord.messages import Meet, Pointer
 from chord.settings import Settings
+from chord.views import comes_round, ring_walk
 
 Rejoin = Callable[[Member, list[Pointer]], Operation[None]]
 
@@ -87,14 +88,23 @@ class Healing:
         return member, rng.choice(candidates) if candidates else None
 
     def _two_rings(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
-        """The first members of the ring of `member` and of that of `other`, or None if that is one ring."""
+        """The first members of the ring of `member` and of that of `other`, or None if that is one ring.
+
+        Members that have joined and are not known to all yet may name different first members, too. So each has to be on
+        a ring that comes round without the other.
+        """
         theirs = yield from self._first_member(other)
         ours = yield from self._first_member(member.me)
         if ours.id == theirs.id:
             self._lost.found(other)
             return None
         found = yield from find_owner(self._kernel, self._settings.space, [other], Walk(ours.id))
-        return None if found == ours else (ours, theirs)
+        if found == ours:
+            return None
+        our_ring = yield from ring_walk(ours)
+        their_ring = yield from ring_walk(theirs)
+        shared = {view.member.id for view in our_ring} & {view.member.id for view in their_ring}
+        return None if shared or not comes_round(our_ring) or not comes_round(their_ring) else (ours, theirs)
 
     def _first_member(self, via: Pointer) -> Operation[Pointer]:
         """The owner of key 0: what two parts of a split ring differ in."""
