@@ -81,7 +81,8 @@ def join(member: Member, via: list[Pointer]) -> Operation[None]:
             member.state = ring_state.joined(member.state, answer)
             member.active = True
             member.complete = False
-            member.joined_after = answer.member.id
+            # What its predecessor lacks, that one will ask of this member: it lies between it and whoever has it.
+            member.joined_after = answer.member.id if answer.lacks_after is None else answer.lacks_after
             member.event("joined", str(answer.member))
             return
         else:

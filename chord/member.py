@@ -226,7 +226,8 @@ class Member:
     def neighbours(self) -> Neighbours:
         """This member's own answer to a neighbour query."""
         state = self._state
-        return Neighbours(self.me, state.predecessor, state.successors, state.whole)
+        lacks_after = None if self.complete else self.joined_after
+        return Neighbours(self.me, state.predecessor, state.successors, state.whole, lacks_after)
 
     def _get_neighbours(self, request: GetNeighbours) -> Neighbours:
         if self.pending and not request.observe:

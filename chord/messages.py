@@ -103,13 +103,17 @@ class Owned(Struct, tag_field="type", frozen=True):
     owner: Pointer
 
 
-class Neighbours(Struct, tag_field="type", frozen=True):
-    """A member's own view of its neighbours. `whole`: the list holds every other member of the ring."""
+class Neighbours(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """A member's own view of its neighbours. `whole`: the list holds every other member of the ring.
+
+    `lacks_after`: it has not got its records yet, which begin after this identifier; None when it has.
+    """
 
     member: Pointer
     predecessor: Pointer | None
     successors: Pointers
     whole: bool
+    lacks_after: Identifier | None = None
 
 
 class Noted(Struct, tag_field="type", frozen=True):
