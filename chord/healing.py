@@ -90,8 +90,8 @@ class Healing:
     def _two_rings(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
         """The first members of the ring of `member` and of that of `other`, or None if that is one ring.
 
-        Members that have joined and are not known to all yet may name different first members, too. So each has to be on
-        a ring that comes round without the other.
+        Members that have joined and are not known to all yet may name different first members, too. So each has to be
+        on a ring that comes round without the other.
         """
         theirs = yield from self._first_member(other)
         ours = yield from self._first_member(member.me)

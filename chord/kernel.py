@@ -18,7 +18,7 @@ from chord import wire
 from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import Arrived, Failure, Noted, Pointer, Reply, ReplyBody, Request, RequestBody
+from chord.messages import ASKING, Arrived, Failure, Noted, Pointer, Reply, ReplyBody, Request, RequestBody
 from chord.round_trips import Peer, RoundTrips
 
 LATE_CALLS_KEPT = 1_024
@@ -74,11 +74,11 @@ class _Running:
 
 
 class _Waiting(msgspec.Struct):
-    """A call whose reply has not come."""
+    """A call whose reply has not come. `peer` learns from how long it takes, unless that says nothing of the link."""
 
     running: _Running
     address: str
-    peer: Peer
+    peer: Peer | None
     expected: type
     sent_at: float
     timeout_s: float
@@ -210,7 +210,8 @@ class Kernel:
             if late is not None:
                 late[0].observe(self.now - late[1])
             return
-        waiting.peer.observe(self.now - waiting.sent_at)
+        if waiting.peer is not None:
+            waiting.peer.observe(self.now - waiting.sent_at)
         body = reply.body
         if type(body) is waiting.expected:
             self._ready.append((waiting.running, body, None))
@@ -234,17 +235,19 @@ class Kernel:
         if waiting is not None:
             if waiting.expected is Arrived:
                 del self._calls[token]
-                waiting.peer.observe(self.now - waiting.sent_at)
+                self.round_trips.lookups.observe(self.now - waiting.sent_at)
                 self._ready.append((waiting.running, arrived, None))
         elif (late := self._late.get(token)) is not None and late[0] is self.round_trips.lookups:
             del self._late[token]
             late[0].observe(self.now - late[1])
 
     def _timed_out(self, call: int, waiting: _Waiting) -> None:
-        self._late[call] = (waiting.peer, waiting.sent_at)
-        if len(self._late) > LATE_CALLS_KEPT:
-            self._late.popitem(last=False)
-        waiting.peer.timed_out(self.now)
+        peer = waiting.peer
+        if peer is not None:
+            self._late[call] = (peer, waiting.sent_at)
+            if len(self._late) > LATE_CALLS_KEPT:
+                self._late.popitem(last=False)
+            peer.timed_out(self.now)
         error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s")
         self._ready.append((waiting.running, None, error))
 
@@ -316,8 +319,12 @@ class Kernel:
         to = effect.to
         address = to.address
         peer = self.round_trips.peer(address)
-        timeout_s = peer.timeout_s(effect.attempt)
-        self._calls[call] = _Waiting(running, address, peer, effect.request.reply, self.now, timeout_s)
+        asking = type(effect.request) in ASKING
+        # Whoever has to ask others in its turn is given a round trip more.
+        timeout_s = peer.timeout_s(effect.attempt + asking)
+        self._calls[call] = _Waiting(
+            running, address, None if asking else peer, effect.request.reply, self.now, timeout_s
+        )
         self._at(self.now + timeout_s, call)
         request = self._request(to, call, effect.request)
         if effect.outward:

@@ -332,6 +332,10 @@ RequestBody = (
 ReplyBody = Pong | Hop | Owned | Neighbours | Noted | Stored | Page | Same | Failure
 
 
+ASKING = frozenset({Put, Get})
+"""Requests whose receiver may have to ask others before it answers: how long that takes says nothing of the link."""
+
+
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """The envelope of a request. `to` is (identifier, incarnation) of the member meant, or None for any of the process.
 
