@@ -14,7 +14,7 @@ from chord.errors import LookupFailed, RingcastError
 from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
-from chord.messages import Copy, FetchArc, Leave, Noted, Pointer
+from chord.messages import Copy, FetchArc, GetNeighbours, Leave, Neighbours, Noted, Pointer
 from chord.repair import repair
 
 TAKE_OVER_ROUNDS = 60
@@ -24,6 +24,8 @@ TAKE_OVER_PAUSE_S = 0.2
 def take_over(member: Member) -> Operation[None]:
     """Fetch the arc of a member that has joined from its successor; start over when that one changes.
 
+    Only when both neighbours have adopted the member: before that, others take puts for its arc that need not reach it,
+    the successor or one that joins between the two.
     After TAKE_OVER_ROUNDS the member answers with what it has, and says in the traces that this may not be all.
     """
     me = member.me
@@ -32,7 +34,7 @@ def take_over(member: Member) -> Operation[None]:
             done = member.state.alone  # then there is nobody else who could hold anything
             break
         try:
-            done = yield from _fetch_own_arc(member, member.state.successor)
+            done = member.adopted and (yield from _fetch_own_arc(member, member.state.successor))
         except RingcastError:
             done = False
         if done or member.me != me:
@@ -46,7 +48,10 @@ def take_over(member: Member) -> Operation[None]:
 
 
 def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
-    """Fetch every page of the arc; False when the successor changed meanwhile."""
+    """Fetch every page of the arc; False when the successor has not adopted the member, or changed meanwhile."""
+    view = yield from call(successor, GetNeighbours(observe=True), Neighbours, attempts=2)
+    if view.predecessor != member.me:
+        return False
     after = "", ""
     low, high = member.arc()
     if between(member.joined_after, low, high):

@@ -1,0 +1,116 @@
+"""Records while members join, one exact moment at a time: what was acknowledged is read, by whomever it is asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+
+from chord import maintenance
+from chord.asking import Ring
+from chord.host import Host
+from chord.kernel import Kernel
+from chord.messages import CompareArc, Entry, FetchArc, Notify, Nudge, Reply, Request, Stored
+from chord.settings import Settings
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host
+
+LEASE_S = 600.0
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def client(world: World, via: Iterable[Host]) -> tuple[Kernel, Ring]:
+    kernel = Kernel("ringcast", f"client{len(world.kernels)}", random.Random(7))
+    world.add(kernel)
+    return kernel, Ring(kernel, [each.kernel.address for each in via], SPACE)
+
+
+def put(world: World, via: Host, name: str, value: bytes) -> Stored:
+    kernel, ring = client(world, [via])
+    return world.finish(kernel, ring.put(name, "e", value, LEASE_S))
+
+
+def get(world: World, via: Host, name: str) -> list[bytes]:
+    kernel, ring = client(world, [via])
+    entries: list[Entry] = world.finish(kernel, ring.get(name))
+    return [entry.value for entry in entries]
+
+
+def start(world: World, identifier: int, settings: Settings = SETTINGS) -> Host:
+    joiner = host(world, identifier, settings)
+    world.start(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    return joiner
+
+
+def joined(joiner: Host) -> bool:
+    return joiner.members[0].active
+
+
+def body(message: Request | Reply) -> object:
+    return message.body if isinstance(message, Request) else None
+
+
+@pytest.mark.parametrize("others", [[], [900], [700, 900]])
+def test_a_put_between_snapshot_and_rectify_reaches_the_joiner(world, others):
+    """The successor has not adopted the joiner: what it takes in for the joiner's arc is with the joiner before anybody
+    is led there.
+    """
+    hosts = boot(world, [100, 500, *others])
+    first = hosts[0].members[0]
+    put(world, hosts[0], "k300", b"old")
+    world.lost = lambda sender, _receiver, message: sender == "n400:1" and isinstance(body(message), Notify)
+    joiner = start(world, 400)
+    assert world.run(lambda: joined(joiner), 5.0)
+    world.run(at_most_s=3.0)
+    put(world, hosts[0], "k300", b"new")
+
+    world.lost = lambda _sender, _receiver, _message: False
+    assert world.run(lambda: first.state.successor.id == 400, 10.0)
+
+    assert get(world, hosts[0], "k300") == [b"new"]
+    assert get(world, joiner, "k300") == [b"new"]
+    assert world.run(lambda: joiner.members[0].complete, 10.0)
+    assert [entry.value for entry in joiner.members[0].store.page("k300", "", world.now).entries] == [b"new"]
+
+
+@pytest.mark.parametrize("others", [[], [900], [700, 900]])
+def test_a_put_that_a_second_joiner_in_the_gap_took_reaches_the_first(world, others):
+    """A nearer joiner, which does not know the first yet, is taken for the owner of its arc, and is asked to store."""
+    by_hand = Settings(space=SPACE, stabilize_s=30.0, repair_s=60.0)
+    hosts = boot(world, [100, 500, *others], by_hand)
+    first, successor = hosts[0].members[0], hosts[1].members[0]
+    put(world, hosts[0], "k250", b"old")
+    world.lost = lambda _sender, _receiver, message: isinstance(body(message), Notify | Nudge | FetchArc)
+    nearer = start(world, 400, by_hand)
+    assert world.run(lambda: joined(nearer), 5.0)
+    world.run(at_most_s=3.0)
+    world.lost = lambda sender, _receiver, message: (
+        isinstance(body(message), Nudge) or (sender == "n400:1" and isinstance(body(message), FetchArc))
+    )
+    farther = start(world, 300, by_hand)
+    assert world.run(lambda: joined(farther) and successor.state.predecessor == farther.members[0].me, 5.0)
+    world.run(at_most_s=1.0)
+    stabilized(world, nearer)
+    assert world.run(lambda: successor.state.predecessor == nearer.members[0].me, 5.0)
+    stabilized(world, hosts[0])
+    assert first.state.successor == nearer.members[0].me
+
+    assert put(world, hosts[0], "k250", b"new").copies >= 2
+    world.lost = lambda _sender, _receiver, message: isinstance(body(message), CompareArc)
+    stabilized(world, farther)
+    stabilized(world, hosts[0])
+    assert first.state.successor == farther.members[0].me
+
+    assert get(world, hosts[0], "k250") == [b"new"]
+    assert world.run(lambda: farther.members[0].complete and nearer.members[0].complete, 15.0)
+    assert get(world, farther, "k250") == [b"new"]
+
+
+def stabilized(world: World, one: Host) -> None:
+    """One stabilization, and the time for its notice to arrive."""
+    world.finish(one.kernel, maintenance.stabilize(one.members[0]))
+    world.run(at_most_s=0.01)
