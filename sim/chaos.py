@@ -26,7 +26,7 @@ LARGEST = 12
 POOL = 40
 """Addresses that a run may use."""
 
-BEGIN_WITHIN_S = 30.0
+BEGIN_WITHIN_S = 60.0
 HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
 ANSWER_WITHIN_S = 30.0
 REST_WITHIN_S = 60.0
@@ -81,8 +81,8 @@ class Chaos:
             space=IdentifierSpace(plan.bits),
         )
         self._calm = Link(uniform(*plan.latency_s))
-        link = Link(uniform(*plan.latency_s), plan.loss, plan.duplication)
-        self.cluster = Cluster(plan.seed, settings, link, plan.vnodes, keep=self._row)
+        self._raging = Link(uniform(*plan.latency_s), plan.loss, plan.duplication)
+        self.cluster = Cluster(plan.seed, settings, self._calm, plan.vnodes, keep=self._row)
         self._rng = self.cluster.rng("chaos")
         self._free = iter(self._distinct())
         self._clients = [self.cluster.client(f"client-{number}") for number in range(CLIENTS)]
@@ -145,6 +145,7 @@ class Chaos:
         self._refill()
 
     def _rage(self) -> None:
+        self.cluster.network.default = self._raging
         began = self.cluster.now
         for action in self.plan.actions:
             self.cluster.scheduler.at(began + action.at, partial(self._perform, action))
@@ -190,7 +191,7 @@ class Chaos:
         for turn, name in enumerate(self._ledger.names):
             client = self._clients[turn % CLIENTS]
             for via in (vias[turn % len(vias)], vias[(turn + 1) % len(vias)]):
-                self._read(client, name, via)
+                self._read(client, name, [via])
         self._until(lambda: not self._asking, ANSWER_WITHIN_S, "a client had no outcome")
 
     def _neighbours(self) -> list[tuple[Pointer | None, tuple[Pointer, ...]]]:
@@ -279,8 +280,10 @@ class Chaos:
         return holding
 
     def _refill(self) -> None:
-        """From one rest to the next, fewer processes end than a list has entries, or a record has holders."""
-        self._budget = min(self.plan.successors, self.plan.replicas, len(self.cluster.nodes)) - 1
+        """From one rest to the next, fewer processes end than a list spans, than hold a record, and than there are."""
+        plan = self.plan
+        listed = plan.successors if plan.vnodes == 1 else self.cluster.settings.others
+        self._budget = min(listed, plan.replicas, len(self.cluster.nodes)) - 1
         self._principals.rest_on(self.cluster.members())
 
     def _spend(self, action: Action) -> list[str]:
@@ -402,21 +405,22 @@ class Chaos:
 
     # Asking --------------------------------------------------------------------------------------------------------
 
-    def _whom(self, number: int) -> tuple[Client, str | None]:
-        """A client, and a process on its side that it asks."""
+    def _whom(self, number: int) -> tuple[Client, list[str]]:
+        """A client, and the processes on its side that it may ask, in the order in which it does."""
         client = self._clients[number % CLIENTS]
         vias = [address for address in self._running() if not self._apart(client.kernel.address, address)]
-        return client, vias[(number >> 8) % len(vias)] if vias else None
+        turn = (number >> 8) % len(vias) if vias else 0
+        return client, vias[turn:] + vias[:turn]
 
     def _write(self, action: Action, deletes: bool) -> None:
         place = f"name-{(action.number >> 4) % NAMES}", "ab"[action.number & 1]
-        client, via = self._whom(action.number >> 8)
-        if via is None or place in self._writing:
+        client, vias = self._whom(action.number >> 8)
+        if not vias or place in self._writing:
             return
         value = None if deletes else f"{action.number:x}".encode()
         version = self._ledger.write(place, value)
         self._writing.add(place)
-        ring = client.ring([via], PATIENCE_S)
+        ring = client.ring(vias, PATIENCE_S)
         if deletes:
             operation = ring.delete(*place, version)
         else:
@@ -438,18 +442,18 @@ class Chaos:
         self._write(action, deletes=True)
 
     def _get(self, action: Action) -> None:
-        client, via = self._whom(action.number >> 8)
-        if via is None:
+        client, vias = self._whom(action.number >> 8)
+        if not vias:
             return
         name = f"name-{(action.number >> 4) % NAMES}"
         self._count("get")
         if self._strict:
-            self._read(client, name, via)
+            self._read(client, name, vias)
 
-    def _read(self, client: Client, name: str, via: str) -> None:
+    def _read(self, client: Client, name: str, vias: list[str]) -> None:
         self._asking += 1
-        outcome = client.process.start(client.ring([via], PATIENCE_S).get(name))
-        outcome.when_done(partial(self._have_read, self._ledger.promised(name), name, via))
+        outcome = client.process.start(client.ring(vias, PATIENCE_S).get(name))
+        outcome.when_done(partial(self._have_read, self._ledger.promised(name), name, vias[0]))
 
     def _have_read(
         self, promised: dict[Place, int], name: str, via: str, read: list[Entry] | None, error: RingcastError | None
@@ -462,16 +466,16 @@ class Chaos:
             raise Broken("\n".join([f"read of {name} through {via}:", *faults]))
 
     def _lookup(self, action: Action) -> None:
-        client, via = self._whom(action.number >> 8)
-        if via is None:
+        client, vias = self._whom(action.number >> 8)
+        if not vias:
             return
         name = f"looked-up-{action.number % 997}"
         key = self.cluster.settings.space.key(name)
         if self._strict:
             self._watched[action.number] = key, set(self._owners(key))
         self._asking += 1
-        outcome = client.process.start(client.ring([via], PATIENCE_S).locate(name))
-        outcome.when_done(partial(self._found, action.number, via))
+        outcome = client.process.start(client.ring(vias, PATIENCE_S).locate(name))
+        outcome.when_done(partial(self._found, action.number, vias[0]))
         self._count("lookup")
 
     def _found(self, number: int, via: str, walk: Walk | None, error: RingcastError | None) -> None:
