@@ -6,10 +6,12 @@ sent. It does no I/O and reads no clock, so the same kernel runs over ZeroMQ and
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from heapq import heappop, heappush
+from math import inf
+from types import GeneratorType
 from typing import Any, Protocol
 
 import msgspec
@@ -56,6 +58,9 @@ class Driven(Protocol):
     now: float
     epoch_offset_s: float
 
+    @property
+    def due(self) -> float: ...
+
     def start(self, operation: Operation[Any], then: Then | None = None) -> None: ...
     def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]: ...
     def on_timer(self, now: float) -> list[Output]: ...
@@ -84,6 +89,13 @@ class _Waiting(msgspec.Struct):
     timeout_s: float
 
 
+def _error_in(body: ReplyBody, waiting: _Waiting) -> RingcastError:
+    """What a reply of another type than the one expected means."""
+    if type(body) is Failure:
+        return wire.raised(body)
+    return RemoteProtocolError(f"{waiting.address} answered {type(body).__name__}, not {waiting.expected.__name__}")
+
+
 def _nobody(_request: Request) -> ReplyBody:
     raise RemoteProtocolError("this process answers no requests")
 
@@ -92,7 +104,8 @@ class Kernel:
     """Runs the operations of one process.
 
     `serve` answers a request with a reply, with an operation whose result is the reply, or not at all (None).
-    `epoch_offset_s` is what the driver adds to the monotonic `now` for wall-clock time.
+    `epoch_offset_s` is what the driver adds to the monotonic `now` for wall-clock time. Nothing is due before `due`,
+    which costs less to ask than `deadline()` and may be the time-out of a call that was answered.
     """
 
     def __init__(self, cluster: str, address: str, rng: random.Random, serve: Serve = _nobody) -> None:
@@ -101,6 +114,7 @@ class Kernel:
         self.rng = rng
         self.serve = serve
         self.now = 0.0
+        self.due = inf
         self.epoch_offset_s = 0.0
         self.round_trips = RoundTrips()
         self._outputs: list[Output] = []
@@ -126,7 +140,7 @@ class Kernel:
         if type(message) is Reply:
             self._on_reply(message)
         else:
-            assert isinstance(message, Request)
+            assert type(message) is Request
             self._on_request(source, message)
         if self._ready or self._here:
             self._run()
@@ -137,7 +151,7 @@ class Kernel:
         self.now = now
         timers = self._timers
         while timers and timers[0][0] <= now:
-            _, _, due = heapq.heappop(timers)
+            due = heappop(timers)[2]
             if isinstance(due, _Running):
                 self._ready.append((due, None, None))
             else:
@@ -145,14 +159,19 @@ class Kernel:
                 if waiting is not None:
                     self._timed_out(due, waiting)
         self._run()
+        deadline = self.deadline()
+        self.due = inf if deadline is None else deadline
         return self.take()
 
     def deadline(self) -> float | None:
         """When `on_timer` is wanted next, or None."""
         timers = self._timers
-        while timers and isinstance(timers[0][2], int) and timers[0][2] not in self._calls:
-            heapq.heappop(timers)
-        return timers[0][0] if timers else None
+        while timers:
+            when, _, due = timers[0]
+            if isinstance(due, _Running) or due in self._calls:
+                return when
+            heappop(timers)  # the time-out of a call that was answered
+        return None
 
     def take(self) -> list[Output]:
         """What is to be sent and kept since the last time."""
@@ -186,16 +205,17 @@ class Kernel:
         except RingcastError as refusal:
             self._answer(route, request, None, refusal)
             return
-        if isinstance(outcome, msgspec.Struct):
-            self._answer(route, request, outcome, None)
-        elif outcome is not None:
+        if type(outcome) is GeneratorType:
             running = _Running(outcome, lambda result, error: self._answer(route, request, result, error))
             self._ready.append((running, None, None))
+        elif outcome is not None:
+            self._answer(route, request, outcome, None)
 
     def _answer(self, route: Any, request: Request, body: Any, error: RingcastError | None) -> None:
-        if request.call == 0:
+        call = request.call
+        if call == 0:
             return
-        reply = Reply(PROTOCOL_VERSION, request.call, body if error is None else wire.failure(error))
+        reply = Reply(PROTOCOL_VERSION, call, body if error is None else wire.failure(error))
         if route is self:
             self._on_reply(reply)
         else:
@@ -215,18 +235,8 @@ class Kernel:
         body = reply.body
         if type(body) is waiting.expected:
             self._ready.append((waiting.running, body, None))
-        elif type(body) is Failure:
-            self._ready.append((waiting.running, None, wire.raised(body)))
         else:
-            self._ready.append(
-                (
-                    waiting.running,
-                    None,
-                    RemoteProtocolError(
-                        f"{waiting.address} answered {type(body).__name__}, not {waiting.expected.__name__}"
-                    ),
-                )
-            )
+            self._ready.append((waiting.running, None, _error_in(body, waiting)))
 
     def _on_arrived(self, arrived: Arrived) -> None:
         """The answer to what was cast under a token. No other call is ended by it, whoever sent it."""
@@ -258,14 +268,15 @@ class Kernel:
         if self._stepping:
             return
         self._stepping = True
+        ready, here = self._ready, self._here
         try:
             while True:
-                if self._ready:
-                    self._step(*self._ready.popleft())
-                elif self._here:
-                    self._on_request(self, self._here.popleft())
-                else:
+                while ready:
+                    running, value, error = ready.popleft()
+                    self._step(running, value, error)
+                if not here:
                     return
+                self._on_request(self, here.popleft())
         finally:
             self._stepping = False
 
@@ -282,18 +293,18 @@ class Kernel:
                 if running.then is not None:
                     running.then(None, failed)
                 return
-            value = error = None
-            if isinstance(effect, Call):
+            if type(effect) is Call:
                 self._call(running, effect)
                 return
-            if isinstance(effect, Cast):
-                self.cast(effect.to, effect.request)
-            elif isinstance(effect, Sleep):
+            if type(effect) is Sleep:
                 self._at(self.now + max(0.0, effect.seconds), running)
                 return
-            elif isinstance(effect, Spawn):
+            value = error = None
+            if type(effect) is Cast:
+                self.cast(effect.to, effect.request)
+            elif type(effect) is Spawn:
                 self._ready.append((_Running(effect.operation, None), None, None))
-            elif isinstance(effect, Gather):
+            elif type(effect) is Gather:
                 if effect.operations:
                     self._gather(running, effect.operations)
                     return
@@ -318,19 +329,19 @@ class Kernel:
         self._next_call = call + 1
         to = effect.to
         address = to.address
+        body = effect.request
+        now = self.now
         peer = self.round_trips.peer(address)
-        asking = type(effect.request) in ASKING
+        asking = type(body) in ASKING
         # Whoever has to ask others in its turn is given a round trip more.
         timeout_s = peer.timeout_s(effect.attempt + asking)
-        self._calls[call] = _Waiting(
-            running, address, None if asking else peer, effect.request.reply, self.now, timeout_s
-        )
-        self._at(self.now + timeout_s, call)
-        request = self._request(to, call, effect.request)
-        if effect.outward:
+        self._calls[call] = _Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)
+        self._at(now + timeout_s, call)
+        request = self._request(to, call, body)
+        if address != self.address or effect.outward:
             self._outputs.append(Send(address, request))
         else:
-            self._send(address, request)
+            self._here.append(request)
 
     def _ask(self, running: _Running, effect: Call) -> None:
         """Cast a request whose answer comes from somebody else."""
@@ -374,5 +385,7 @@ class Kernel:
             self._ready.append((_Running(operation, finished(index)), None, None))
 
     def _at(self, when: float, what: int | _Running) -> None:
-        self._sequence += 1
-        heapq.heappush(self._timers, (when, self._sequence, what))
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._timers, (when, sequence, what))
+        if when < self.due:
+            self.due = when

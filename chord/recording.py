@@ -163,6 +163,11 @@ class RecordedKernel:
         """Time passed."""
         return self._happened(Woken(now=now), lambda: self._kernel.on_timer(now))
 
+    @property
+    def due(self) -> float:
+        """When nothing is due yet."""
+        return self._kernel.due
+
     def deadline(self) -> float | None:
         """When `on_timer` is wanted next, or None."""
         return self._kernel.deadline()

@@ -32,14 +32,16 @@ class Peer:
     def observe(self, rtt_s: float) -> None:
         """A reply arrived `rtt_s` after its request."""
         self.timeouts = 0
-        if self.mean_s == 0.0:
-            self.mean_s = rtt_s
-            self.deviation_s = rtt_s / 2
+        mean_s = self.mean_s
+        if mean_s == 0.0:
+            self.mean_s = mean_s = rtt_s
+            self.deviation_s = deviation_s = rtt_s / 2
         else:
-            error = rtt_s - self.mean_s
-            self.mean_s += error / 8
-            self.deviation_s += (abs(error) - self.deviation_s) / 4
-        base_s = self.mean_s + 4 * self.deviation_s
+            error = rtt_s - mean_s
+            self.mean_s = mean_s = mean_s + error / 8
+            deviation_s = self.deviation_s
+            self.deviation_s = deviation_s = deviation_s + (abs(error) - deviation_s) / 4
+        base_s = mean_s + 4 * deviation_s
         self.base_s = base_s if base_s > FLOOR_S else FLOOR_S
 
     def timed_out(self, now: float) -> None:

@@ -7,11 +7,16 @@ reorders them.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
+from heapq import heappush
+from typing import Any
 
 from sim.scheduler import Scheduler
+
+Receive = Callable[[Any, bytes], None]
+"""Takes a frame, with the route that an answer takes back, or None for an answer."""
 
 Latency = Callable[[random.Random, str, str], float]
 """Seconds that one frame takes from an address to another."""
@@ -24,7 +29,8 @@ def constant(latency_s: float) -> Latency:
 
 def uniform(low_s: float, high_s: float) -> Latency:
     """Every frame draws its own time between two bounds, so that frames overtake each other."""
-    return lambda rng, _source, _target: rng.uniform(low_s, high_s)
+    span_s = high_s - low_s
+    return lambda rng, _source, _target: low_s + span_s * rng.random()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,88 +42,97 @@ class Link:
     duplication: float = 0.0
 
 
+class Mailbox:
+    """Where frames arrive: `receive(route, frame)` is whoever is there by then; `route` is None for a reply."""
+
+    __slots__ = ("receive",)
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+
+
 class Endpoint:
-    """A process's place on the network, and the route that answers to it take. A restart makes another."""
+    """A process's place on the network, and the route that answers to it take. A restart makes another.
 
-    __slots__ = ("_receive_reply", "_receive_request", "address", "attached")
+    Requests are received with the route that their answers take, replies with None.
+    """
 
-    def __init__(
-        self,
-        address: str,
-        receive_request: Callable[[Endpoint, bytes], None],
-        receive_reply: Callable[[bytes], None],
-    ) -> None:
+    __slots__ = ("address", "receive_request", "replies")
+
+    def __init__(self, address: str, receive_request: Receive, receive_reply: Receive) -> None:
         self.address = address
-        self.attached = True
-        self._receive_request = receive_request
-        self._receive_reply = receive_reply
-
-    def deliver(self, route: Endpoint | None, frame: bytes) -> None:
-        """Hand a frame over: a request that came by a route, or a reply (route None)."""
-        if not self.attached:
-            return
-        if route is None:
-            self._receive_reply(frame)
-        else:
-            self._receive_request(route, frame)
+        self.receive_request = receive_request
+        self.replies = Mailbox(receive_reply)
 
 
 class Network:
-    """Carries frames between endpoints. `sent` counts them, lost ones too; `delivered` those that reached somebody."""
+    """Carries frames between endpoints."""
 
     def __init__(self, scheduler: Scheduler, rng: random.Random, default: Link) -> None:
         self.default = default
         self.links: dict[tuple[str, str], Link] = {}
-        self.sent = self.delivered = 0
         self._scheduler = scheduler
         self._rng = rng
-        self._endpoints: dict[str, Endpoint] = {}
+        self._mailboxes: defaultdict[str, Mailbox] = defaultdict(lambda: Mailbox(self._nobody))
         self._cuts: list[tuple[frozenset[str], frozenset[str]]] = []
-        self._clogged: dict[tuple[str, str], list[Callable[[], None]]] = {}
+        self._clogged: dict[tuple[str, str], list[tuple[Mailbox, Endpoint | None, bytes]]] = {}
+        self._posted = self._doubled = self._lost = self._in_vain = 0
+
+    @property
+    def sent(self) -> int:
+        """How many frames were sent, lost ones too."""
+        return self._posted - self._doubled + self._lost + sum(map(len, self._clogged.values()))
+
+    @property
+    def delivered(self) -> int:
+        """How many frames reached somebody. Dear: it goes through all that is under way."""
+        return self._posted - self._in_vain - sum(type(event[3]) is Mailbox for event in self._scheduler.heap)
 
     def attach(self, endpoint: Endpoint) -> None:
         """Let an endpoint receive what is sent to its address."""
-        assert endpoint.address not in self._endpoints, f"{endpoint.address} is in use"
-        self._endpoints[endpoint.address] = endpoint
+        mailbox = self._mailboxes[endpoint.address]
+        assert mailbox.receive == self._nobody, f"{endpoint.address} is in use"
+        mailbox.receive = endpoint.receive_request
 
     def detach(self, endpoint: Endpoint) -> None:
         """Let nothing arrive at an endpoint any more, what is under way included."""
-        endpoint.attached = False
-        del self._endpoints[endpoint.address]
+        self._mailboxes[endpoint.address].receive = endpoint.replies.receive = self._nobody
 
     def request(self, source: Endpoint, target: str, frame: bytes) -> None:
         """Send a request to whoever is at an address when it arrives."""
-        self._send(source.address, target, partial(self._arrive, source, target, frame))
+        self._send(source.address, target, self._mailboxes[target], source, frame)
 
     def reply(self, source: Endpoint, route: Endpoint, frame: bytes) -> None:
         """Send a reply along the route that the request came by; one to a former process is lost."""
-        self._send(source.address, route.address, partial(self._return, route, frame))
+        self._send(source.address, route.address, route.replies, None, frame)
 
-    def _arrive(self, route: Endpoint, target: str, frame: bytes) -> None:
-        endpoint = self._endpoints.get(target)
-        if endpoint is not None:
-            self.delivered += 1
-            endpoint.deliver(route, frame)
+    def _nobody(self, _route: Endpoint | None, _frame: bytes) -> None:
+        self._in_vain += 1
 
-    def _return(self, route: Endpoint, frame: bytes) -> None:
-        self.delivered += route.attached
-        route.deliver(None, frame)
-
-    def _send(self, source: str, target: str, arrive: Callable[[], None]) -> None:
-        self.sent += 1
-        if self.is_cut(source, target):
-            return
-        held = self._clogged.get((source, target))
-        if held is not None:
-            held.append(arrive)
-            return
-        link = self.links.get((source, target), self.default)
+    def _send(self, source: str, target: str, mailbox: Mailbox, route: Endpoint | None, frame: bytes) -> None:
+        link = self.default
+        if self._cuts or self._clogged or self.links:
+            if self.is_cut(source, target):
+                self._lost += 1
+                return
+            held = self._clogged.get((source, target))
+            if held is not None:
+                held.append((mailbox, route, frame))
+                return
+            link = self.links.get((source, target), link)
         rng = self._rng
         if link.loss and rng.random() < link.loss:
+            self._lost += 1
             return
-        self._scheduler.after(link.latency(rng, source, target), arrive)
+        self._post(link.latency(rng, source, target), mailbox, route, frame)
         if link.duplication and rng.random() < link.duplication:
-            self._scheduler.after(link.latency(rng, source, target), arrive)
+            self._doubled += 1
+            self._post(link.latency(rng, source, target), mailbox, route, frame)
+
+    def _post(self, delay_s: float, mailbox: Mailbox, route: Endpoint | None, frame: bytes) -> None:
+        self._posted += 1
+        scheduler = self._scheduler
+        heappush(scheduler.heap, (scheduler.now + delay_s, 0, scheduler.next_number(), mailbox, route, frame))
 
     # Faults --------------------------------------------------------------------------------------------------------
 
@@ -141,5 +156,5 @@ class Network:
 
     def unclog(self, source: str, target: str) -> None:
         """Let the frames held arrive now, in order."""
-        for arrive in self._clogged.pop((source, target), []):
-            self._scheduler.after(0.0, arrive)
+        for held in self._clogged.pop((source, target), []):
+            self._post(0.0, *held)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 import msgspec
 
-from chord import wire
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError
 from chord.kernel import Emit, Kernel, Output, Respond, Send
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import Reply
 from chord.outcome import Outcome
+from chord.wire import call_of, decode_reply, decode_request, encode, failure
 from sim.network import Endpoint, Network
 from sim.scheduler import Event, Scheduler
 
@@ -24,25 +25,38 @@ Keep = Callable[[msgspec.Struct], None]
 
 
 class Process:
-    """Runs one kernel at one address. Frames are encoded and decoded just as between real processes."""
+    """Runs one kernel at one address. Frames are encoded and decoded just as between real processes.
 
-    def __init__(self, scheduler: Scheduler, network: Network, kernel: Kernel, keep: Keep) -> None:
+    Its clock shows `rate` times the virtual time, plus `offset_s`: no two machines agree on how long a second is.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        network: Network,
+        kernel: Kernel,
+        keep: Keep,
+        rate: float = 1.0,
+        offset_s: float = 0.0,
+    ) -> None:
         self.kernel = kernel
         self.crashed = False
         self._scheduler = scheduler
         self._network = network
         self._keep = keep
         self._endpoint = Endpoint(kernel.address, self._receive_request, self._receive_reply)
+        self._rate = rate
+        self._offset_s = offset_s
         self._wake: Event | None = None
-        self._wake_at = 0.0
+        self._wake_at = inf
         self._paused: list[Callable[[], None]] | None = None
-        kernel.now = scheduler.now
+        kernel.now = self._clock()
         network.attach(self._endpoint)
 
     def start(self, operation: Operation[R]) -> Outcome[R]:
         """Begin an operation now."""
         outcome: Outcome[R] = Outcome()
-        self.kernel.now = self._scheduler.now
+        self.kernel.now = self._clock()
         self.kernel.start(operation, outcome.take)
         self._carry_out(self.kernel.take())
         return outcome
@@ -68,7 +82,9 @@ class Process:
                 receive()
         if self._wake is not None:
             self._wake.cancel()
-        self._on_deadline()
+        self._wake, self._wake_at = None, inf
+        if not self.crashed:
+            self._carry_out(self.kernel.on_timer(self._clock()))
 
     # Receiving -----------------------------------------------------------------------------------------------------
 
@@ -77,26 +93,30 @@ class Process:
             self._paused.append(partial(self._receive_request, route, frame))
             return
         try:
-            request = wire.decode_request(frame)
+            request = decode_request(frame)
         except RemoteProtocolError as error:
-            self._respond(route, Reply(PROTOCOL_VERSION, wire.call_of(frame), wire.failure(error)))
+            refusal = Reply(PROTOCOL_VERSION, call_of(frame), failure(error))
+            self._network.reply(self._endpoint, route, encode(refusal))
             return
-        self._carry_out(self.kernel.on_message(route, request, self._scheduler.now))
+        now = self._scheduler.now * self._rate + self._offset_s
+        self._carry_out(self.kernel.on_message(route, request, now))
 
-    def _receive_reply(self, frame: bytes) -> None:
+    def _receive_reply(self, _route: None, frame: bytes) -> None:
         if self._paused is not None:
-            self._paused.append(partial(self._receive_reply, frame))
+            self._paused.append(partial(self._receive_reply, None, frame))
             return
         try:
-            reply = wire.decode_reply(frame)
+            reply = decode_reply(frame)
         except RemoteProtocolError:
             return  # the call that it may have been meant for times out
-        self._carry_out(self.kernel.on_message(None, reply, self._scheduler.now))
+        now = self._scheduler.now * self._rate + self._offset_s
+        self._carry_out(self.kernel.on_message(None, reply, now))
 
     def _on_deadline(self) -> None:
-        self._wake = None
+        due, self._wake, self._wake_at = self._wake_at, None, inf
         if self._paused is None and not self.crashed:
-            self._carry_out(self.kernel.on_timer(self._scheduler.now))
+            # What rounding takes from the clock must not keep the deadline from having come.
+            self._carry_out(self.kernel.on_timer(max(self._clock(), due)))
 
     # Sending -------------------------------------------------------------------------------------------------------
 
@@ -105,21 +125,18 @@ class Process:
             return  # it crashed because of what it was just told
         for output in outputs:
             if type(output) is Send:
-                self._network.request(self._endpoint, output.address, wire.encode(output.message))
+                self._network.request(self._endpoint, output.address, encode(output.message))
             elif type(output) is Respond:
-                self._respond(output.route, output.message)
+                self._network.reply(self._endpoint, output.route, encode(output.message))
             elif type(output) is Emit:
                 self._keep(output.row)
-        self._wake_at_deadline()
+        due = self.kernel.due
+        if due < self._wake_at:  # an earlier waking finds out by itself that nothing is due
+            if self._wake is not None:
+                self._wake.cancel()
+            self._wake_at = due
+            self._wake = self._scheduler.at((due - self._offset_s) / self._rate, self._on_deadline)
 
-    def _respond(self, route: Endpoint, reply: Reply) -> None:
-        self._network.reply(self._endpoint, route, wire.encode(reply))
-
-    def _wake_at_deadline(self) -> None:
-        deadline = self.kernel.deadline()
-        if deadline is None or (self._wake is not None and self._wake_at <= deadline):
-            return  # an earlier waking finds out by itself that nothing is due
-        if self._wake is not None:
-            self._wake.cancel()
-        self._wake_at = deadline
-        self._wake = self._scheduler.at(deadline, self._on_deadline)
+    def _clock(self) -> float:
+        """The time that this process's clock shows."""
+        return self._scheduler.now * self._rate + self._offset_s

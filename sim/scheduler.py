@@ -6,39 +6,68 @@ depends on nothing but its seed.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
+from copy import copy
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, Protocol
 
 Action = Callable[[], None]
+
+
+class Happens(Protocol):
+    """What lies in the heap: is handed what was put there beside it when its time comes."""
+
+    @property
+    def receive(self) -> Callable[[Any, Any], None]: ...
 
 
 class Event:
     """Something that is to happen. `cancel` makes it not happen."""
 
-    __slots__ = ("action",)
+    __slots__ = ("_scheduler", "action")
 
-    def __init__(self, action: Action) -> None:
+    def __init__(self, scheduler: Scheduler, action: Action) -> None:
         self.action: Action | None = action
+        self._scheduler = scheduler
 
     def cancel(self) -> None:
         """Let it not happen; harmless when it has happened."""
         self.action = None
 
+    def receive(self, _first: None, _second: None) -> None:
+        """Its time has come."""
+        if self.action is None:
+            self._scheduler.cancelled += 1
+        else:
+            self.action()
+
 
 class Scheduler:
-    """Virtual time in seconds, which passes only from one event to the next."""
+    """Virtual time in seconds, which passes only from one event to the next.
+
+    Frames are most of what happens. sim/network.py puts them into the heap by itself, (time, priority, number, mailbox,
+    route, frame): an event object and a call for each would take longer than the heap.
+    """
+
+    __slots__ = ("_numbers", "cancelled", "heap", "next_number", "now")
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.happened = 0
-        self._heap: list[tuple[float, int, int, Event]] = []
-        self._sequence = 0
+        self.cancelled = 0
+        self.heap: list[tuple[float, int, int, Happens, Any, Any]] = []
+        self._numbers = count()
+        self.next_number = self._numbers.__next__
+
+    @property
+    def happened(self) -> int:
+        """How many events have happened, frames that arrived among them."""
+        return next(copy(self._numbers)) - len(self.heap) - self.cancelled
 
     def at(self, when: float, action: Action, priority: int = 0) -> Event:
         """Have `action` happen at a time, not before now; lower priorities first."""
-        event = Event(action)
-        self._sequence += 1
-        heapq.heappush(self._heap, (when if when > self.now else self.now, priority, self._sequence, event))
+        event = Event(self, action)
+        heappush(self.heap, (when if when > self.now else self.now, priority, self.next_number(), event, None, None))
         return event
 
     def after(self, delay_s: float, action: Action, priority: int = 0) -> Event:
@@ -47,20 +76,23 @@ class Scheduler:
 
     def run_for(self, duration_s: float) -> None:
         """Let so much time pass."""
-        self.run_until(lambda: False, duration_s)
+        end = self.now + duration_s
+        heap = self.heap
+        while heap and heap[0][0] <= end:
+            self.now, _, _, what, first, second = heappop(heap)
+            what.receive(first, second)
+        self.now = end
 
     def run_until(self, done: Callable[[], bool], at_most_s: float) -> bool:
         """Let events happen until `done()`, which is asked after each of them; False when the time is over first."""
         end = self.now + at_most_s
-        heap = self._heap
+        heap = self.heap
         while not done():
             if not heap or heap[0][0] > end:
                 self.now = end
                 return False
-            self.now, _, _, event = heapq.heappop(heap)
-            if event.action is not None:
-                self.happened += 1
-                event.action()
+            self.now, _, _, what, first, second = heappop(heap)
+            what.receive(first, second)
         return True
 
     def poll_until(self, done: Callable[[], bool], at_most_s: float, every_s: float) -> bool:

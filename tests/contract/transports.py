@@ -100,7 +100,7 @@ class SimulatedWorld:
 
     def raw(self, address: str, frames: list[bytes], replies: int) -> list[bytes]:
         received: list[bytes] = []
-        caller = Endpoint("raw", lambda _route, _frame: None, received.append)
+        caller = Endpoint("raw", lambda _route, _frame: None, lambda _route, frame: received.append(frame))
         self._cluster.network.attach(caller)
         for frame in frames:
             self._cluster.network.request(caller, address, frame)

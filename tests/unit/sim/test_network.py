@@ -25,7 +25,7 @@ class Net:
         made = Endpoint(
             address,
             lambda _route, frame: self.requests.append((self.scheduler.now, frame)),
-            lambda frame: self.replies.append((self.scheduler.now, frame)),
+            lambda _route, frame: self.replies.append((self.scheduler.now, frame)),
         )
         self.network.attach(made)
         return made
