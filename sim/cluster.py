@@ -28,6 +28,9 @@ R = TypeVar("R")
 
 BOOT_PATIENCE_S = 30.0
 CHECK_EVERY_S = 0.1
+CLOCKS_BEGAN_S = 1000.0
+"""So long ago at most the clock of a process began."""
+
 DEFAULT_LINK = Link(uniform(0.001, 0.020))
 
 
@@ -50,7 +53,8 @@ class Cluster:
     """Everything of one run. `keep` receives each trace row; without it they are collected in `rows`.
 
     `nodes` are the running ring processes by address, in the order of their start; `refused` are those that ended
-    because they could not join, with the reason.
+    because they could not join, with the reason. With a `drift` each process has a clock of its own, which began at any
+    time and is fast or slow by up to that part.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class Cluster:
         link: Link = DEFAULT_LINK,
         vnodes: int = 1,
         keep: Callable[[msgspec.Struct], None] | None = None,
+        drift: float = 0.0,
     ) -> None:
         self.seed = seed
         self.settings = settings or Settings()
@@ -70,6 +75,7 @@ class Cluster:
         self.refused: dict[str, RingcastError] = {}
         self._keep = keep or self.rows.append
         self._vnodes = vnodes
+        self._drift = drift
         self._lives = 0
 
     def rng(self, purpose: str) -> random.Random:
@@ -85,14 +91,28 @@ class Cluster:
 
     def start(self, address: str, bootstrap: list[str]) -> Node:
         """Start a ring process, which joins through `bootstrap` or, when that is empty, starts a ring."""
-        assert address not in self.nodes, f"{address} runs already"
-        self._lives += 1
-        host = Host(self.settings, address, self._vnodes, self.rng(f"{address}/{self._lives}"))
-        process = Process(self.scheduler, self.network, host.kernel, self._keep)
-        node = Node(host, process, process.start(host.boot(bootstrap, BOOT_PATIENCE_S)))
-        self.nodes[address] = node
+        node = self.place(address)
+        node.booted = node.process.start(node.host.boot(bootstrap, BOOT_PATIENCE_S))
         node.booted.when_done(partial(self._booted, address, node))
         return node
+
+    def place(self, address: str) -> Node:
+        """Put a ring process on the network, and leave to the caller what it does there."""
+        assert address not in self.nodes, f"{address} runs already"
+        self._lives += 1
+        life = f"{address}/{self._lives}"
+        host = Host(self.settings, address, self._vnodes, self.rng(life))
+        rate, offset_s = self._clock_of(life)
+        process = Process(self.scheduler, self.network, host.kernel, self._keep, rate, offset_s)
+        node = self.nodes[address] = Node(host, process, Outcome())
+        return node
+
+    def _clock_of(self, life: str) -> tuple[float, float]:
+        """Rate and offset of the clock of a process."""
+        if not self._drift:
+            return 1.0, 0.0
+        rng = self.rng(f"{life}/clock")
+        return 1.0 + rng.uniform(-self._drift, self._drift), rng.uniform(0.0, CLOCKS_BEGAN_S)
 
     def _booted(self, address: str, node: Node, _result: None, error: RingcastError | None) -> None:
         """A process that could not join ends, as `dht join` does."""

@@ -51,6 +51,8 @@ class Process:
         self._wake_at = inf
         self._paused: list[Callable[[], None]] | None = None
         kernel.now = self._clock()
+        if offset_s:
+            kernel.epoch_offset_s = scheduler.now - kernel.now  # its wall clock is right when it starts
         network.attach(self._endpoint)
 
     def start(self, operation: Operation[R]) -> Outcome[R]:
