@@ -14,6 +14,8 @@ MODULES = {
     "lookup": "experiments.bench.lookup",
     "lookup-recursive": "experiments.bench.lookup_recursive",
     "registry-get": "experiments.bench.registry_get",
+    "dht-peers": "experiments.bench.dht_peers",
+    "dht-peers-kill": "experiments.bench.dht_peers_kill",
     "ring-start": "experiments.bench.ring_start",
     "ring-kill": "experiments.bench.ring_kill",
     "pubsub-direct": "experiments.bench.pubsub_direct",
