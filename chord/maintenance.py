@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from chord import ring_state
-from chord.effects import Operation, call, cast, sleep
+from chord.effects import Operation, call, cast, gather, sleep
 from chord.errors import (
     Busy,
     LocalProtocolError,
@@ -33,6 +33,9 @@ ROUNDS_IN_A_ROW = 64
 
 JOIN_WALK = 32
 """Members that a joiner looks at around the place that the lookup named."""
+
+REATTACH_WALK = 64
+"""Predecessors that a member without a successor follows from the nearest finger that lives."""
 
 DEAD = (PeerUnreachable, NotMember)
 """A peer that is gone, as far as anybody can tell: silent twice, or no member any more."""
@@ -163,6 +166,34 @@ def _adopt_closer(member: Member, answer: Neighbours) -> Operation[bool]:
     before = member.state.successor
     member.state = ring_state.candidate_answered(member.state, candidate)
     return member.state.successor != before
+
+
+def reattach(member: Member) -> Operation[bool]:
+    """Find a successor for a member that has lost all it knew: the first living member after the gap.
+
+    From the nearest finger that answers, back along the predecessors until the next one is dead or lies before this
+    member. False: no finger answers, or the way back is too long.
+    """
+    known = [*member.fingers, *([member.state.predecessor] if member.state.predecessor else [])]
+    answers = yield from gather([call(pointer, GetNeighbours(observe=True), Neighbours, 2) for pointer in known])
+    alive = [answer for answer in answers if isinstance(answer, Neighbours) and answer.member.id != member.me.id]
+    distance = member.settings.space.distance
+    nearest = min(alive, key=lambda answer: distance(member.me.id, answer.member.id), default=None)
+    for _ in range(REATTACH_WALK):
+        if nearest is None:
+            break
+        before = nearest.predecessor
+        if before is not None and between(member.me.id, before.id, nearest.member.id):
+            try:
+                nearest = yield from call(before, GetNeighbours(observe=True), Neighbours, attempts=2)
+                continue
+            except DEAD:
+                pass  # nobody lives between this member and that one
+            except RingcastError:
+                break
+        member.state = ring_state.reattached(member.state, nearest)
+        return not member.state.isolated
+    return False
 
 
 def rectify(member: Member) -> Operation[None]:

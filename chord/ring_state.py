@@ -96,6 +96,17 @@ def successor_answered(state: RingState, answer: Neighbours) -> RingState:
     return state.with_list((answer.member, *answer.successors), closes=answer.whole)
 
 
+def reattached(state: RingState, answer: Neighbours) -> RingState:
+    """A member whose successors all died has found the first living one after them: as if it had stabilized from it.
+
+    Beyond Zave's assumption that some successor lives; joining anew instead would take this member from its
+    predecessor's list too, which may hold nobody else.
+    """
+    if not state.isolated or answer.member.id == state.me.id:
+        return state
+    return successor_answered(state, answer)
+
+
 def candidate_answered(state: RingState, answer: Neighbours) -> RingState:
     """StabilizeFromPredecessor: adopt the successor's predecessor, which has just answered, if it still fits."""
     candidate = answer.member

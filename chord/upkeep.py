@@ -7,7 +7,7 @@ from collections.abc import Callable
 from chord.copies import lapse
 from chord.effects import Operation, sleep, spawn
 from chord.errors import RingcastError
-from chord.maintenance import fix_finger, stabilize, watch_predecessor
+from chord.maintenance import fix_finger, reattach, stabilize, watch_predecessor
 from chord.member import Member
 from chord.repair import repair
 
@@ -29,7 +29,7 @@ def _stabilize_for_ever(member: Member, rejoin: Callable[[], Operation[None]]) -
         yield from stabilize(member)
         changed = member.state != before
         yield from watch_predecessor(member)
-        if member.active and member.state.isolated:
+        if member.active and member.state.isolated and not (yield from reattach(member)):
             yield from rejoin()
 
 
