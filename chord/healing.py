@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chord.effects import Operation, cast, sleep
+from chord.effects import Operation, call, cast, sleep
 from chord.errors import RingcastError
 from chord.kernel import Kernel
-from chord.lookup import Walk, find_owner
+from chord.lookup import Walk, find_owner, find_predecessor
 from chord.lost import LostPeers
 from chord.member import Member
-from chord.messages import Meet, Pointer
+from chord.messages import GetNeighbours, Meet, Neighbours, Pointer
 from chord.settings import Settings
-from chord.views import comes_round, ring_walk
+
+LOOKS = 4
+"""How often one look at a peer is repeated, until it shows the same twice in a row."""
 
 Rejoin = Callable[[Member, list[Pointer]], Operation[None]]
 
@@ -32,41 +34,39 @@ class Healing:
         self._members = members
         self._lost = lost
         self._rejoin = rejoin
+        self._looking = False
 
     def for_ever(self) -> Operation[None]:
-        """Probe a lost peer every now and then.
-
-        A ring that is changing may look like two, so another ring has to be seen twice, through the same peer and with
-        the same first members.
-        """
-        suspected: tuple[Member, Pointer] | None = None
-        seen: tuple[Pointer, Pointer] | None = None
+        """Probe a lost peer every now and then."""
         while not all(member.leaving for member in self._members):
             yield from sleep(self._settings.heal_s * self._kernel.rng.uniform(0.5, 1.0))
             self._lost.forget_long_lost(self._kernel.now)
-            member, other = suspected or self._whom_to_probe()
-            suspected = None
-            if other is None or not member.active:
-                continue
-            try:
-                firsts = yield from self._two_rings(member, other)
-            except RingcastError:
-                continue
-            if firsts is None:
-                continue
-            if firsts != seen:
-                suspected = member, other
-                seen = firsts
-                continue
-            seen = None
+            member, other = self._whom_to_probe()
+            if other is not None:
+                yield from self.meet(member, other)
+
+    def meet(self, member: Member, other: Pointer) -> Operation[None]:
+        """Look whether a peer is in another ring than a member, and if so have the two become one.
+
+        One look goes on at a time in a process; what is asked for meanwhile is left to the next probe.
+        """
+        if self._looking:
+            return
+        self._looking = True
+        firsts = yield from self._seen_twice(member, other)
+        if firsts is not None:
             ours, theirs = firsts
             if ours.id < theirs.id:
                 yield from cast(theirs, Meet(member.me))
             else:
                 yield from self.move(ours, [other, theirs])
+        self._looking = False
 
     def move(self, ours: Pointer, contacts: list[Pointer]) -> Operation[None]:
-        """Have every member of this process that is in the ring of `ours` join another ring, one by one."""
+        """Have every member of this process that is in the ring of `ours` join another ring, one by one.
+
+        Those that it leaves behind are told, so that they need not find out by chance.
+        """
         for member in self._members:
             if not member.active or member.leaving:
                 continue
@@ -74,8 +74,30 @@ class Healing:
                 first = yield from self._first_member(member.me)
             except RingcastError:
                 continue  # the next probe decides
-            if first == ours:
-                yield from self._rejoin(member, contacts)
+            if first != ours:
+                continue
+            state = member.state
+            left = [pointer for pointer in (state.predecessor, *state.successors) if pointer is not None]
+            yield from self._rejoin(member, contacts)
+            for pointer in dict.fromkeys(left):
+                yield from cast(pointer, Meet(member.me))
+
+    def _seen_twice(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
+        """The first members of two rings, the same twice in a row: a ring that is changing may look like two."""
+        seen: tuple[Pointer, Pointer] | None = None
+        for _ in range(LOOKS):
+            if not member.active or member.leaving:
+                return None
+            try:
+                firsts = yield from self._two_rings(member, other)
+            except RingcastError:
+                firsts = None
+            else:
+                if firsts is None or firsts == seen:
+                    return firsts
+            seen = firsts
+            yield from sleep(self._settings.heal_s / 4 * self._kernel.rng.uniform(0.5, 1.0))
+        return None
 
     def _whom_to_probe(self) -> tuple[Member, Pointer | None]:
         """A member, one that is alone more often, and a peer that it might be split from."""
@@ -99,12 +121,17 @@ class Healing:
             self._lost.found(other)
             return None
         found = yield from find_owner(self._kernel, self._settings.space, [other], Walk(ours.id))
-        if found == ours:
+        if found == ours or not (yield from self._comes_round(ours)) or not (yield from self._comes_round(theirs)):
             return None
-        our_ring = yield from ring_walk(ours)
-        their_ring = yield from ring_walk(theirs)
-        shared = {view.member.id for view in our_ring} & {view.member.id for view in their_ring}
-        return None if shared or not comes_round(our_ring) or not comes_round(their_ring) else (ours, theirs)
+        return ours, theirs
+
+    def _comes_round(self, first: Pointer) -> Operation[bool]:
+        """Whether the way on from a member's successor leads back to it: one that only knows its ring is not on it."""
+        view = yield from call(first, GetNeighbours(observe=True), Neighbours, attempts=2)
+        if not view.successors:
+            return view.whole
+        hop = yield from find_predecessor(self._kernel, self._settings.space, view.successors, Walk(first.id))
+        return hop.candidates[:1] == (first,)
 
     def _first_member(self, via: Pointer) -> Operation[Pointer]:
         """The owner of key 0: what two parts of a split ring differ in."""

@@ -62,6 +62,7 @@ class Host:
         recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
         member.start_repairing = lambda: self.kernel.start(repair(member))
+        member.start_meeting = lambda peer: self.kernel.start(self.healing.meet(member, peer))
         member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
         self.members.append(member)
         self._by_id[me.id] = member

@@ -88,6 +88,7 @@ class Member:
         self.start_stabilizing: Callable[[], None] = lambda: None
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
+        self.start_meeting: Callable[[Pointer], None] = lambda _peer: None
         self._lost = lost
         self._state = RingState(me, settings.space, settings.successors, settings.others)
         self._routes: Routes | None = None
@@ -256,6 +257,7 @@ class Member:
 
     def _meet(self, request: Meet) -> Noted:
         self._lost(request.sender)
+        self.start_meeting(request.sender)
         return Noted()
 
     def _leave(self, request: Leave) -> Noted:

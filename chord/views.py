@@ -37,13 +37,6 @@ def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
     return views
 
 
-def comes_round(views: list[Neighbours]) -> bool:
-    """Whether a walk ended where it began, so that its members are a ring and none of them an appendage of one."""
-    walked = {view.member.id for view in views}
-    back = next((pointer.id for pointer in views[-1].successors if pointer.id in walked), views[-1].member.id)
-    return back == views[0].member.id
-
-
 def is_consistent(views: list[Neighbours]) -> bool:
     """Whether each member's successor and predecessor are the next and the last of the walk."""
     count = len(views)
