@@ -82,7 +82,8 @@ def _tell(addresses: list[str], change: Changed) -> Operation[None]:
 
 
 def lapse(member: Member) -> None:
-    """Drop what has expired; the owner tells those registered."""
+    """Drop what has expired; the owner, which may be a sibling, tells those registered."""
     for entry in member.store.expire(member.kernel.now):
-        if member.owns(member.settings.space.key(entry.name)):
+        key = member.settings.space.key(entry.name)
+        if any(sibling.owns(key) for sibling in member.siblings):
             tell_registered(member, entry)

@@ -57,33 +57,35 @@ def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
     if between(member.joined_after, low, high):
         low = member.joined_after  # whoever has joined between since then fetches its part from here
     for _ in range(PAGES_AT_MOST):
-        following = yield from fetch_page(member, successor, FetchArc(low, high, after))
+        following = yield from fetch_page(member, successor, FetchArc(low, high, after, takeover=True))
         if member.state.successor != successor:
             return False
         if following is None:
+            member.reach = low
             return True
         after = following
     return False
 
 
 def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[str]:
-    """Leave gracefully: as many processes as hold a record take all of this member's, then both neighbours are told.
+    """Leave gracefully: as many processes as hold a record take this member's share, then both neighbours are told.
 
-    All, not only those of its arc: a predecessor that leaves too may just have handed its own over to this member. As
+    That is more than its arc: a predecessor that leaves too may just have handed its own over to this member. As
     many: those that hold a record with this member may die at this very moment, before the others have copied it
     anew. `known`: members of other processes that this process knows of, should the list hold none. Returns why nobody
     took the records, or nothing when somebody did or there were none.
     """
     member.leaving = True
     me = member.me
-    held = any(not entry.deleted for entry in member.store.arc(me.id, me.id, ("", ""), member.kernel.now).entries)
+    low, high = member.share()
+    held = any(not entry.deleted for entry in member.store.arc(low, high, ("", ""), member.kernel.now).entries)
     targets = _takers(member, known)
     wanted = member.settings.replicas
     takers: list[Pointer] = []
     outcome = lost = "there was nobody to take its records"
     while targets and len(takers) < wanted:
         asked, targets = targets[: wanted - len(takers)], targets[wanted - len(takers) :]
-        answers = yield from gather([send_arc(member, target, me.id, me.id, handover=True) for target in asked])
+        answers = yield from gather([send_arc(member, target, low, high, handover=True) for target in asked])
         for target, answer in zip(asked, answers, strict=True):
             if not isinstance(answer, RingcastError):
                 takers.append(target)
@@ -110,11 +112,11 @@ def _takers(member: Member, known: Iterable[Pointer]) -> list[Pointer]:
 
 
 def hand_back(member: Member) -> Operation[None]:
-    """Give each record that this member holds but does not own to its owner; used after it changed rings."""
+    """Give each record of this member's share that its process does not own to its owner, after a change of rings."""
     after = "", ""
     for _ in range(PAGES_AT_MOST):
-        low, high = member.arc()
-        page = member.store.arc(high, low, after, member.kernel.now)
+        low, high = member.share()
+        page = member.store.arc(low, high, after, member.kernel.now)
         for name, entries in groupby(page.entries, key=lambda entry: entry.name):
             with suppress(RingcastError):  # it stays here, where nobody but a repair may find it
                 yield from _give_back(member, name, [entry.entry for entry in entries])
@@ -127,7 +129,7 @@ def hand_back(member: Member) -> Operation[None]:
 def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:
     """Give some entries of one record to the owner of its key, as they are when that one has been found."""
     key = member.settings.space.key(name)
-    if member.owns(key):
+    if any(sibling.owns(key) for sibling in member.siblings):
         return
     owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
     now = member.kernel.now

@@ -57,7 +57,7 @@ class Host:
         return self.kernel.rng.getrandbits(48) + 1
 
     def _add(self, me: Pointer) -> None:
-        member = Member(self.kernel, self.settings, me, self._note_lost)
+        member = Member(self.kernel, self.settings, me, self._note_lost, self.members)
         record_requests.install(member)
         recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))

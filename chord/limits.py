@@ -56,10 +56,10 @@ MAX_ENTRIES_PER_RECORD = 20_000
 """Entries of one record, dead ones included."""
 
 MAX_RECORDS = 1_000_000
-"""Records that one member holds."""
+"""Records that one process holds."""
 
 MAX_STORE_BYTES = 1 << 30
-"""Bytes of all entries that one member holds, with 512 for what an entry takes beside its value."""
+"""Bytes of all entries that one process holds, with 512 for what an entry takes beside its value."""
 
 MAX_AVOIDED = 16
 """Members that one step of a lookup may ask to be left out."""

@@ -150,7 +150,7 @@ def _stabilize_once(member: Member) -> Operation[bool]:
         member.state = ring_state.successor_answered(member.state, answer)
     adopted = yield from _adopt_closer(member, answer)
     if member.state.successors and not member.leaving:
-        yield from cast(member.state.successor, Notify(member.me))
+        yield from cast(member.state.successor, Notify(member.me, member.complete))
     return adopted
 
 
@@ -234,7 +234,7 @@ def enter(member: Member) -> Operation[None]:
     predecessor = member.state.predecessor
     if member.state.successors:
         with suppress(RingcastError):  # every stabilization notifies it again
-            yield from call(member.state.successor, Notify(member.me), Noted, attempts=2)
+            yield from call(member.state.successor, Notify(member.me, member.complete), Noted, attempts=2)
     if predecessor is not None:
         yield from cast(predecessor, Nudge())
 

@@ -50,9 +50,19 @@ Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 
 
 class Member:
-    """A member of the ring, or one that is joining it (`active` is False until then)."""
+    """A member of the ring, or one that is joining it (`active` is False until then).
 
-    def __init__(self, kernel: Kernel, settings: Settings, me: Pointer, lost: Callable[[Pointer], None]) -> None:
+    `siblings` are all members of its process, this one too once it is among them; they share what they store.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        settings: Settings,
+        me: Pointer,
+        lost: Callable[[Pointer], None],
+        siblings: list[Member] | None = None,
+    ) -> None:
         self.kernel = kernel
         self.settings = settings
         self.me = me
@@ -72,7 +82,8 @@ class Member:
         self.rectifying = False
         self.notifier: Pointer | None = None
         self.heard_at = 0.0
-        self.store = RecordStore(settings.space)
+        self.siblings = [self] if siblings is None else siblings
+        self.store = siblings[0].store if siblings else RecordStore(settings.space)
         self.fingers = FingerTable(me, settings.space)
         self.handlers: dict[type, Handler] = {
             Ping: self._ping,
@@ -111,8 +122,6 @@ class Member:
             self.heard_at = self.kernel.now
             self.adopted = False
             self.moves += 1
-            if new.predecessor is not None and between(self.reach, new.predecessor.id, self.me.id):
-                self.reach = new.predecessor.id
         if new.alone:
             self.reach = self.me.id
         if new.predecessor != old.predecessor or new.successors != old.successors:
@@ -175,10 +184,24 @@ class Member:
     def holds(self, key: int) -> bool:
         """Whether what is stored under the key is all here: the key lies in (reach, me].
 
-        The arc grows when a predecessor dies, but the reach only when the replicas have been compared: what that one
-        owned last may have been copied to others.
+        The arc shrinks when a predecessor joins, but the reach only when that one has got its records. The arc grows
+        when a predecessor dies, but the reach only when the replicas have been compared: what that one owned last may
+        have been copied to others.
         """
         return between_right(self.reach, key, self.me.id)
+
+    def extend(self, low: int) -> None:
+        """What is stored in (low, me] is all here now."""
+        size = self.settings.space.size
+        distance = self.settings.space.distance
+        if (distance(low, self.me.id) or size) > (distance(self.reach, self.me.id) or size):
+            self.reach = low
+
+    def share(self) -> tuple[int, int]:
+        """The part (low, me] of the circle whose records this member hands on for its process: up to its sibling's."""
+        distance = self.settings.space.distance
+        others = [sibling.me.id for sibling in self.siblings if sibling is not self]
+        return min(others, key=lambda low: distance(low, self.me.id), default=self.me.id), self.me.id
 
     def arc(self) -> tuple[int, int]:
         """The keys that this member owns: (predecessor, me], the whole ring when it has no predecessor."""
@@ -245,6 +268,8 @@ class Member:
         if state.predecessor == sender:
             self.state = state
             self.heard_at = self.kernel.now
+            if request.complete and between(self.reach, sender.id, self.me.id):
+                self.reach = sender.id
             if state.successors or state.whole:
                 self.adopted = True
             if not self._state.successors:
@@ -268,4 +293,6 @@ class Member:
         return Noted()
 
     def _compare_arc(self, request: CompareArc) -> Same:
+        if not self.complete:
+            raise Busy(f"{self.me} has not got all of its records yet")
         return Same(self.store.digest(request.low, request.high) == request.digest)

@@ -215,12 +215,16 @@ class GetNeighbours(Struct, tag_field="type", frozen=True):
     observe: bool = False
 
 
-class Notify(Struct, tag_field="type", frozen=True):
-    """The sender believes that it is the receiver's predecessor; the receiver rectifies."""
+class Notify(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """The sender believes that it is the receiver's predecessor; the receiver rectifies.
+
+    `complete`: whether the sender has got all of its records.
+    """
 
     reply: ClassVar[type] = Noted
 
     sender: Pointer
+    complete: bool = True
 
 
 class Nudge(Struct, tag_field="type", frozen=True):
@@ -290,8 +294,11 @@ class CompareArc(Struct, tag_field="type", frozen=True):
     digest: Identifier
 
 
-class FetchArc(Struct, tag_field="type", frozen=True):
-    """A page of the entries (dead ones too) whose keys lie in the arc (low, high], in the order of (name, entry id)."""
+class FetchArc(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """A page of the entries (dead ones too) whose keys lie in the arc (low, high], in the order of (name, entry id).
+
+    `takeover`: the sender will answer for the arc, so the page must lack nothing.
+    """
 
     reply: ClassVar[type] = Page
 
@@ -301,6 +308,7 @@ class FetchArc(Struct, tag_field="type", frozen=True):
         "",
         "",
     )
+    takeover: bool = False
 
 
 class Changed(Struct, tag_field="type", frozen=True):

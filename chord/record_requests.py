@@ -13,7 +13,7 @@ from chord.errors import Busy, InvalidName, NotMember, PeerUnreachable, Refused
 from chord.member import Member
 from chord.messages import Copy, FetchArc, Get, Noted, Page, Put, Stored
 from chord.names import normalise
-from chord.repair import compare_record
+from chord.repair import gather_arc, gather_record
 
 PASSED_ON = 4
 """Successors that a joiner asks for a record which it has not got yet."""
@@ -42,8 +42,8 @@ def _get(member: Member, request: Get) -> Page | Operation[Page]:
         member.require_owner(key)
         if not member.complete:
             return _get_passed_on(member, replace(request, acting=True))
-        if not member.holds(key):
-            return _get_compared(member, request, key)
+    if not member.holds(key):
+        return _get_compared(member, request, key)
     return member.store.page(request.name, request.after, member.kernel.now)
 
 
@@ -60,8 +60,9 @@ def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
 
 
 def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
-    yield from compare_record(member, key)
-    member.require_owner(key)
+    yield from gather_record(member, key)
+    if not request.acting:
+        member.require_owner(key)
     return member.store.page(request.name, request.after, member.kernel.now)
 
 
@@ -76,15 +77,16 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
         member.require_owner(key)
         if not member.complete and member.state.successors:
             return call(member.state.successor, replace(request, acting=True), Stored)
-        if not member.holds(key):
-            return _put_compared(member, request, key)
+    if not member.holds(key):
+        return _put_compared(member, request, key)
     entry, changed = member.store.put(request, member.kernel.now)
     return replicated(member, entry, changed)
 
 
 def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
-    yield from compare_record(member, key)
-    member.require_owner(key)
+    yield from gather_record(member, key)
+    if not request.acting:
+        member.require_owner(key)
     if member.leaving:
         raise Busy(f"{member.me} is leaving the ring")
     entry, changed = member.store.put(request, member.kernel.now)
@@ -104,8 +106,20 @@ def _copy(member: Member, request: Copy) -> Noted:
     return Noted()
 
 
-def _arc(member: Member, request: FetchArc) -> Page:
-    if not member.complete:
-        # What it has so far would pass for all there is.
-        raise Busy(f"{member.me} has not got all of its records yet")
+def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
+    if request.takeover:
+        if not member.complete:
+            # What it has so far would pass for all there is.
+            raise Busy(f"{member.me} has not got all of its records yet")
+        if not member.holds((request.low + 1) % member.settings.space.size):
+            return _arc_compared(member, request)
+    return member.store.arc(request.low, request.high, request.after, member.kernel.now)
+
+
+def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:
+    """An arc that reaches back beyond what is all here: whoever owned it is gone, and the replicas may know more."""
+    moves = member.moves
+    yield from gather_arc(member, request.low, member.reach)
+    if member.moves == moves:
+        member.extend(request.low)
     return member.store.arc(request.low, request.high, request.after, member.kernel.now)

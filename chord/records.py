@@ -1,4 +1,4 @@
-"""The leased records that one member holds: higher versions win, leases only shrink, the dead stay dead."""
+"""The leased records of one process: higher versions win, leases only shrink, the dead stay dead."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class RecordStore:
         record = self._records.get(name)
         if record is None:
             if len(self._records) >= MAX_RECORDS:
-                raise TooLarge(f"record {name!r} refused: this member holds {MAX_RECORDS} records already")
+                raise TooLarge(f"record {name!r} refused: this process holds {MAX_RECORDS} records already")
             self._keys[name] = self._space.key(name)
             record = self._records[name] = {}
         if entry not in record and len(record) >= MAX_ENTRIES_PER_RECORD:
@@ -214,7 +214,7 @@ class RecordStore:
         before = record.get(entry)
         growth = held.size - (before.size if before else 0)
         if growth > 0 and self._bytes + growth > MAX_STORE_BYTES:
-            raise TooLarge(f"entry {entry!r} of {name!r} refused: this member holds {self._bytes} bytes already")
+            raise TooLarge(f"entry {entry!r} of {name!r} refused: this process holds {self._bytes} bytes already")
         self._bytes += growth
         record[entry] = held
 

@@ -49,7 +49,7 @@ def _repair_once(member: Member) -> Operation[None]:
         except RingcastError:
             failed = True  # the next repair, a little later, does it again
     if not failed and member.moves == moves:
-        member.reach = low
+        member.extend(low)
 
 
 def _repair_with(member: Member, target: Pointer) -> Operation[None]:
@@ -60,12 +60,20 @@ def _repair_with(member: Member, target: Pointer) -> Operation[None]:
         yield from fetch_arc(member, target, low, high)
 
 
-def compare_record(member: Member, key: int) -> Operation[None]:
-    """Get what the replicas hold of one record that a predecessor owned until lately. Raises Busy if none answers."""
+def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
+    """Get what any other process of the list holds of an arc that a predecessor owned until lately.
+
+    Not only the replicas that this member would have: others may have joined between, and hold nothing yet. Raises Busy
+    if none answers.
+    """
     kernel = member.kernel
-    targets = ring_state.replicas(member.state, member.settings.replicas)
+    targets = ring_state.replicas(member.state, len(member.state.successors) + 1)
     alive = [pointer for pointer in targets if not kernel.round_trips.suspected(pointer.address, kernel.now)]
-    low = (key - 1) % member.settings.space.size
-    outcomes = yield from gather([fetch_arc(member, pointer, low, key) for pointer in alive or targets])
+    outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in alive or targets])
     if outcomes and all(isinstance(outcome, RingcastError) for outcome in outcomes):
-        raise Busy(f"{member.me} has not heard yet what the former owner of key {key:016x} stored under it")
+        raise Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
+
+
+def gather_record(member: Member, key: int) -> Operation[None]:
+    """The same for the record of one key."""
+    yield from gather_arc(member, (key - 1) % member.settings.space.size, key)

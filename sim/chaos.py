@@ -163,7 +163,7 @@ class Chaos:
         cluster.network.mend()
         self._sides = None
         cluster.network.default = self._calm
-        for node in cluster.nodes.values():
+        for node in list(cluster.nodes.values()):
             node.process.resume()
         began = cluster.now
         self._until(self._settled, HEAL_WITHIN_S[self.plan.style], "the ring did not become ideal again")

@@ -286,12 +286,12 @@ def test_a_record_has_a_limit_of_entries(store, monkeypatch):
     put(store, b"w", entry="a")
 
 
-def test_a_member_has_a_limit_of_records(store, monkeypatch):
+def test_a_process_has_a_limit_of_records(store, monkeypatch):
     """One more is refused, by put and by merge."""
     monkeypatch.setattr(records, "MAX_RECORDS", 1)
     put(store, name="k1")
 
-    with pytest.raises(TooLarge, match="record 'k2' refused: this member holds 1 records already"):
+    with pytest.raises(TooLarge, match="record 'k2' refused: this process holds 1 records already"):
         put(store, name="k2")
     with pytest.raises(TooLarge):
         store.merge(Entry("k2", "e", 1, b"", 1.0), NOW)
@@ -331,7 +331,7 @@ def test_a_store_has_a_limit_in_bytes(monkeypatch):
     for number in range(3):
         store.put(Put("a", str(number), bytes(700), 10.0), NOW)
 
-    with pytest.raises(TooLarge, match="this member holds 3636 bytes already"):
+    with pytest.raises(TooLarge, match="this process holds 3636 bytes already"):
         store.put(Put("a", "3", bytes(700), 10.0), NOW)
     store.put(Put("a", "0", b"", 10.0), NOW)
     store.put(Put("a", "3", bytes(100), 10.0), NOW)
