@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from sim.cli_exhaust import exhaust
 from sim.cli_replay import replay
 from sim.cli_ring import ring
+from sim.cli_scenario import scenario
 
 app = typer.Typer(
     add_completion=False,
@@ -23,3 +25,5 @@ def main() -> None:
 
 app.command()(ring)
 app.command()(replay)
+app.command()(exhaust)
+app.command()(scenario)

@@ -1,0 +1,152 @@
+"""Scenarios: the counterexamples of Zave's paper and what small rings go through; the language they are told in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sim.cli_app import app
+from sim.scenario import RingBroken, Scenario, ScenarioError, parse, rewritten
+
+TESTDATA = Path(__file__).parents[2] / "testdata"
+SCENARIOS = sorted(TESTDATA.glob("*.txt"))
+NAMED = ["ordered_merges", "appendage_behind_an_appendage", "valid_successor_list", "appendage_of_the_dead"]
+NAMED += [
+    "at_least_one_ring",
+    "ordered_ring_of_3",
+    "ordered_ring_of_5",
+    "at_most_one_ring_of_2",
+    "at_most_one_ring_of_4",
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["scenario", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_a_scenario_goes_as_it_is_told(file):
+    """The invariants hold after every line, each block ends as expected, and the ring is ideal at the end."""
+    text = file.read_text()
+
+    seen, problem = rewritten(text)
+
+    assert problem == ""
+    assert seen == text, f"python -m sim scenario --rewrite {file} writes down what is seen"
+
+
+def test_all_named_counterexamples_are_told():
+    """There is a scenario for each of the seven invariants that the published protocol was claimed to have."""
+    assert {file.stem for file in SCENARIOS} >= set(NAMED)
+
+
+def test_blocks_are_commands_and_what_is_expected_then():
+    """`----` ends the commands of a block, an empty line the expectation; comments and empty lines say nothing."""
+    text = "# a ring\nring 6 12\n\n6 stabilizes # first\n----\n6: 12\n12: 6\n\n# then\nrounds\n----\n"
+
+    blocks = parse(text)
+
+    assert [block.commands for block in blocks] == [((2, "ring 6 12"), (4, "6 stabilizes")), ((10, "rounds"),)]
+    assert [block.expected for block in blocks] == [("6: 12", "12: 6"), ()]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "6 dances",
+        "6 hears 12",
+        "6 hears 12 Notify",
+        "7 stabilizes",
+        "6 gives up 12",
+        "6 wakes",
+        "lists two",
+    ],
+)
+def test_a_line_that_makes_no_sense_is_an_error(command):
+    """What is no command, or cannot happen now, is named with its line."""
+    scenario = Scenario()
+    scenario.do("ring 6 12")
+
+    with pytest.raises(ScenarioError, match=f"'{command}' cannot be carried out"):
+        scenario.do(command)
+
+
+def test_a_call_to_a_live_process_does_not_time_out():
+    """Failure detection is perfect here, as the proof has it."""
+    scenario = Scenario()
+    scenario.do("ring 6 12")
+    scenario.do("6 stabilizes")
+
+    with pytest.raises(AssertionError, match="12 runs, so no call to it times out"):
+        scenario.do("6 gives up 12")
+
+
+def test_a_broken_ring_is_told_at_once():
+    """More failures than lists have entries leave a member without a successor, which the line itself tells."""
+    scenario = Scenario()
+    scenario.do("ring 2 5 8 12")
+    scenario.do("5 fails")
+
+    with pytest.raises(RingBroken, match="2 at 2 has no live successor"):
+        scenario.do("8 fails")
+
+
+def test_a_cast_can_arrive_twice():
+    """A notification that is heard `again` stays on its way."""
+    scenario = Scenario()
+    for command in ("ring 6 12", "6 stabilizes", "12 hears 6", "6 hears 12", "12 hears 6 Notify again"):
+        scenario.do(command)
+
+    assert scenario.on_the_way() == ["6->12 Notify"]
+
+
+def test_a_scenario_is_printed_a_line_a_step():
+    """`python -m sim scenario` prints every command and what it changed."""
+    result = run(TESTDATA / "at_least_one_ring.txt")
+
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0].split() == [
+        "ring",
+        "6",
+        "12",
+        "6:",
+        "12",
+        "(all),",
+        "after",
+        "12;",
+        "12:",
+        "6",
+        "(all),",
+        "after",
+        "6",
+    ]
+    assert len(lines) == sum(len(block.commands) for block in parse((TESTDATA / "at_least_one_ring.txt").read_text()))
+
+
+def test_a_scenario_that_ends_otherwise_is_told_and_can_be_rewritten(tmp_path):
+    """An expectation that does not hold is exit code 1; --rewrite writes down what is seen."""
+    file = tmp_path / "mine.txt"
+    file.write_text("ring 6 12\n----\n6: nobody\n")
+
+    before = run(file)
+    rewrite = run(file, "--rewrite")
+    after = run(file)
+
+    assert (before.exit_code, rewrite.exit_code, after.exit_code) == (1, 0, 0)
+    assert "after 'ring 6 12' the ring is not as expected" in before.output
+    assert file.read_text() == "ring 6 12\n----\n6: 12 (all), after 12\n12: 6 (all), after 6\n"
+
+
+def test_a_scenario_that_breaks_the_ring_names_the_line(tmp_path):
+    """What broke, and in which line of the file."""
+    file = tmp_path / "mine.txt"
+    file.write_text("ring 2 5 8 12\n5 fails\n8 fails\n----\n")
+
+    result = run(file)
+
+    assert result.exit_code == 1
+    assert "line 3: " in result.output
+    assert "has no live successor" in result.output
