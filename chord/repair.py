@@ -16,7 +16,9 @@ REPAIRS_IN_A_ROW = 4
 def repair(member: Member) -> Operation[None]:
     """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
 
-    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
+    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here. An
+    arc that has just grown is gathered from all that the list names: whoever joined since then is a replica that knows
+    no more.
     One at a time; what is asked for meanwhile has it go over the replicas once more.
     """
     if member.repairing:
@@ -32,10 +34,17 @@ def repair(member: Member) -> Operation[None]:
 
 
 def _repair_once(member: Member) -> Operation[None]:
+    if not member.active or not member.complete or member.state.predecessor is None:
+        return
     compared: set[str] = set()
     moves = member.moves
     low, _ = member.arc()
     failed = False
+    if not member.holds((low + 1) % member.settings.space.size):
+        try:
+            yield from gather_arc(member, low, member.reach)
+        except RingcastError:
+            failed = True
     for _ in range(member.settings.replicas):
         if not member.active or not member.complete or member.state.predecessor is None:
             return
