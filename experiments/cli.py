@@ -168,6 +168,30 @@ def rounds(
 
 
 @app.command()
+def split(
+    nodes: Annotated[int, typer.Option(help="How many, half of them on each host.", min=2, max=64)] = 10,
+    cut: Annotated[float, typer.Option(help="Seconds without the cable.", min=1.0, max=3600.0)] = 60.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Cut a ring in two with a real network: two hosts (network namespaces) on a switch, whose cable is pulled.
+
+    Both halves take writes meanwhile. Then: how long until every node's walk is one ring again, and whether each node
+    finds every record of both halves, the higher version of what both changed. Needs root and iproute2.
+
+    \b
+    Examples:
+      python -m experiments split
+      python -m experiments split --nodes 6 --cut 10 --json
+
+    Exit codes: 0 one ring and no record lost, 1 not so, 2 usage or no network namespaces, 130 interrupted.
+    """
+    from experiments.split import split as work
+
+    if not work(nodes, cut, as_json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
 def prepare() -> None:
     """Have later analyses start some seconds sooner: keep the Java classes they load (160 MB in this environment).
 

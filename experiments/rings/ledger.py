@@ -53,6 +53,7 @@ class Ledger:
 
     def __init__(self, observer: Observer, prefix: str, rng: random.Random) -> None:
         self.records: dict[str, Record] = {}
+        self.unseen: dict[str, str] = {}
         self.puts = self.acknowledged = 0
         self._observer = observer
         self._prefix = prefix
@@ -80,12 +81,18 @@ class Ledger:
         record.busy = True
         position = len(record.tried) - 1
 
-        def ended(_stored: Stored, error: RingcastError | None) -> None:
+        def ended(stored: Stored, error: RingcastError | None) -> None:
             self._under_way -= 1
             record.busy = False
-            if error is None:
-                self.acknowledged += 1
+            if error is not None:
+                return
+            self.acknowledged += 1
+            if value is not None or stored.version:
                 record.acknowledged = position
+                return
+            record.tried.pop()  # there was nothing to delete, so that nothing has changed
+            if record.acknowledged >= 0 and record.tried[record.acknowledged] is not None:
+                self.unseen[record.name] = f"unseen: a deletion found nothing of {record.tried}"
 
         self._observer.start(_change(self._observer.ring(via, WRITE_PATIENCE_S), record.name, value), ended)
 
@@ -132,7 +139,7 @@ class Ledger:
     def forget(self, names: list[str]) -> None:
         """Keep no account of these any more, nor of the oldest ones beyond KEPT."""
         for name in names:
-            del self.records[name]
+            self.records.pop(name, None)
         for name in list(self.records)[: max(0, len(self.records) - KEPT)]:
             del self.records[name]
 

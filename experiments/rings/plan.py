@@ -73,6 +73,11 @@ class Plan(Struct, frozen=True):
         return sum(event.kind == kind for event in self.events)
 
     @property
+    def long_stops(self) -> int:
+        """How many stops others notice."""
+        return sum(event.kind == "stop" and event.lasts_s > SHORT_STOP_S for event in self.events)
+
+    @property
     def after(self) -> int:
         """How many nodes are left."""
         return self.nodes + self.count("join") - self.count("kill") - self.count("leave")

@@ -31,6 +31,9 @@ COPIED_WITHIN_S = 20.0
 FOUND_WITHIN_S = 10.0
 LEFT_WITHIN_S = 10.0
 POLL_S = 0.1
+OUTDATED = ("stale", "revived", "unseen")
+"""What is wrong with a record of which a change was missed."""
+
 WRITES = 10
 """Changes of records in each round, from half a second before its first event to half a second after its last."""
 
@@ -69,13 +72,25 @@ class Outcome(Struct, kw_only=True):
 
     @property
     def bad(self) -> bool:
-        """Whether the ring is broken, or a record wrong though no more nodes died at once than may."""
-        return bool(self.broken or (self.wrong and not self.beyond))
+        """Whether the ring is broken, or a record wrong that had to be right."""
+        return bool(self.broken or self.faults)
 
     @property
-    def beyond(self) -> bool:
-        """Whether more nodes were killed than may be without a record being lost."""
-        return self.plan.count("kill") >= Settings().replicas
+    def faults(self) -> dict[str, str]:
+        """What is wrong though fewer nodes failed at once than hold a record."""
+        return {name: what for name, what in self.wrong.items() if not self._excused(what)}
+
+    @property
+    def excused(self) -> dict[str, str]:
+        """What is wrong because all nodes that held it may have failed at once."""
+        return {name: what for name, what in self.wrong.items() if self._excused(what)}
+
+    def _excused(self, what: str) -> bool:
+        """A record is lost with the nodes that held it. One that stands still keeps it, but hears of no change."""
+        failed = self.plan.count("kill")
+        if what.partition(":")[0] in OUTDATED:
+            failed += self.plan.long_stops
+        return failed >= Settings().replicas
 
     def story(self) -> str:
         """What was done and what came of it, in lines, with how to do it again."""
@@ -249,7 +264,8 @@ class LivingRing:
             wrong = self._read()
             outcome.late = len(late) - len(wrong)
             outcome.notes += [f"{name}: {what}" for name, what in late.items() if name not in wrong]
-        outcome.wrong = wrong
+        outcome.wrong = {**self._ledger.unseen, **wrong}
+        self._ledger.unseen = {}
         self._ledger.forget(list(wrong))
         if self._wait(self._copied, time.monotonic() + COPIED_WITHIN_S):
             outcome.copied_s = round(time.monotonic() - last_at, 3)

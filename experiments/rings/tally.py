@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from chord.settings import Settings
 from experiments.rings.plan import Kind
 from experiments.rings.rounds import Options, Outcome
 
+REPLICAS = Settings().replicas
 KINDS: tuple[Kind, ...] = ("join", "kill", "stop", "leave")
 
 
@@ -26,8 +29,6 @@ class Tally:
     def totals(self, options: Options, elapsed_s: float) -> dict[str, Any]:
         """Everything counted; times in seconds from the last event of a round."""
         outcomes = self.outcomes
-        within = [outcome for outcome in outcomes if not outcome.beyond]
-        beyond = [outcome for outcome in outcomes if outcome.beyond]
         agreed = [outcome.agreed_s for outcome in outcomes if outcome.agreed_s is not None]
         copied = [outcome.copied_s for outcome in outcomes if outcome.copied_s is not None]
         return {
@@ -50,9 +51,11 @@ class Tally:
             "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
             "read": sum(outcome.read for outcome in outcomes),
             "read_late": sum(outcome.late for outcome in outcomes),
-            "wrong": _by_verdict(within),
-            "rounds_with_more_kills": len(beyond),
-            "wrong_after_more_kills": _by_verdict(beyond),
+            "wrong": _by_verdict(what for outcome in outcomes for what in outcome.faults.values()),
+            "rounds_with_all_holders_at_risk": sum(outcome.plan.count("kill") >= REPLICAS for outcome in outcomes),
+            "wrong_with_all_holders_at_risk": _by_verdict(
+                what for outcome in outcomes for what in outcome.excused.values()
+            ),
             "elapsed_s": round(elapsed_s, 1),
             "bad": [outcome.plan.number for outcome in self.bad],
         }
@@ -69,8 +72,8 @@ def as_text(totals: dict[str, Any]) -> str:
             f"{totals['agreed_s_p99']} s (p99), {totals['agreed_s_max']} s (longest)",
             f"{totals['acknowledged']} of {totals['writes']} writes acknowledged; of {totals['read']} records read "
             f"{_row(totals['wrong'])}, {totals['read_late']} late",
-            f"{totals['rounds_with_more_kills']} rounds killed more nodes than hold a record: "
-            f"{_row(totals['wrong_after_more_kills'])} there",
+            f"{totals['rounds_with_all_holders_at_risk']} rounds killed as many nodes as hold a record, or more; where "
+            f"all of them may have failed: {_row(totals['wrong_with_all_holders_at_risk'])}",
         ]
     )
 
@@ -79,14 +82,9 @@ def _row(verdicts: dict[str, int]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "none wrong"
 
 
-def _by_verdict(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """How many records were lost, stale, revived or unread."""
-    found: dict[str, int] = {}
-    for outcome in outcomes:
-        for what in outcome.wrong.values():
-            verdict = what.partition(":")[0]
-            found[verdict] = found.get(verdict, 0) + 1
-    return found
+def _by_verdict(wrong: Iterable[str]) -> dict[str, int]:
+    """How many records were lost, stale, revived, unseen or unread."""
+    return dict(Counter(what.partition(":")[0] for what in wrong))
 
 
 def _percentile(values: Sequence[float], fraction: float) -> float | None:
