@@ -16,9 +16,9 @@ REPAIRS_IN_A_ROW = 4
 def repair(member: Member) -> Operation[None]:
     """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
 
-    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here. An
-    arc that has just grown is gathered from all that the list names: whoever joined since then is a replica that knows
-    no more.
+    An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
+    An arc that has just grown is gathered from all that the list names: whoever joined since then is a replica that
+    knows no more.
     One at a time; what is asked for meanwhile has it go over the replicas once more.
     """
     if member.repairing:
