@@ -188,7 +188,7 @@ class Process:
             return request
         calls = self._kernel._calls
         waiting = calls.pop(request.call)
-        asked = repr((waiting.address, request.body, request.to, stand(waiting.running.generator)))
+        asked = repr((self.member.me, waiting.address, request.body, request.to, stand(waiting.running.generator)))
         name = FIRST_NAME + zlib.crc32(asked.encode())
         while name in calls:
             name += 1

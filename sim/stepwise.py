@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chord.member import Member
-from chord.messages import Failure, Pointer, Reply
+from chord.messages import Failure, Pointer, Reply, Request
 from chord.settings import Settings
 from sim import checks
 from sim.by_hand import Message, Process
@@ -41,6 +41,7 @@ class Ring:
         self.processes: dict[str, Process] = {}
         self.flight: list[Message] = []
         self._lives: dict[str, int] = {}
+        self._lost: set[tuple[str, int]] = set()
         self._principals = Principals()
 
     # Who runs ------------------------------------------------------------------------------------------------------
@@ -62,6 +63,9 @@ class Ring:
         """A process stops without a word."""
         del self.processes[address]
         self.flight = [message for message in self.flight if message.receiver != address]
+        self._lost = {lost for lost in self._lost if lost[0] != address}
+        for asker, process in self.processes.items():
+            self._lost |= {(asker, call) for call, asked in process.waiting() if asked == address}
 
     def _started(self, address: str) -> Process:
         life = self._lives[address] = self._lives.get(address, -1) + 1
@@ -88,13 +92,16 @@ class Ring:
         message = self.flight[position] if again else self.flight.pop(position)
         assert is_cast(message) or not again, f"{kind(message)} is no cast, and arrives once"
         self._sent(self.processes[message.receiver].receive(message))
+        if type(message.body) is Reply:
+            self._lost.discard((message.receiver, message.body.call))
         self._end(message.receiver)
 
     def time_out(self, address: str, call: int) -> None:
         """A call to a process that failed is given up. A reply of its that is on its way is lost."""
         process = self.processes[address]
         other = dict(process.waiting())[call]
-        assert other not in self.processes, f"{other} runs, so no call to it times out"
+        assert (address, call) in self._lost, f"{other} runs, so no call to it times out"
+        self._lost.remove((address, call))
         self.flight = [
             message
             for message in self.flight
@@ -109,7 +116,11 @@ class Ring:
         self._end(address)
 
     def _sent(self, messages: list[Message]) -> None:
-        self.flight += [message for message in messages if message.receiver in self.processes]
+        for message in messages:
+            if message.receiver in self.processes:
+                self.flight.append(message)
+            elif type(message.body) is Request and message.body.call:
+                self._lost.add((message.sender, message.body.call))
 
     def _end(self, address: str) -> None:
         """A process ends when it has left."""
@@ -120,12 +131,12 @@ class Ring:
     # Left alone ----------------------------------------------------------------------------------------------------
 
     def overdue(self) -> list[tuple[str, int]]:
-        """The calls that may time out: who waits for whom failed, and the id."""
+        """The calls that may time out: who waits for somebody that failed, and the id."""
         return [
             (address, call)
             for address, process in self.processes.items()
-            for call, other in process.waiting()
-            if other not in self.processes
+            for call, _ in process.waiting()
+            if (address, call) in self._lost
         ]
 
     def run(self, concerns: Callable[[str], bool] = lambda _address: True) -> int:
