@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from chord.lookup import Walk
 from chord.messages import Entry, Pointer
 from chord.settings import Settings
 from chord.trace import EventTrace
-from sim import checks, invariants
+from sim import invariants
 from sim.cluster import Client, Cluster, Node, address_of
 from sim.ledger import Ledger, Place
 from sim.network import Link, uniform
@@ -52,6 +53,7 @@ class Verdict(msgspec.Struct, kw_only=True):
 
     seed: int
     style: str
+    start: int
     verdict: str = "ok"
     findings: list[str] = []
     deliveries: int = 0
@@ -68,7 +70,7 @@ class Chaos:
 
     def __init__(self, plan: Plan, keep: Callable[[msgspec.Struct], None] = lambda _row: None) -> None:
         self.plan = plan
-        self.verdict = Verdict(seed=plan.seed, style=plan.style)
+        self.verdict = Verdict(seed=plan.seed, style=plan.style, start=plan.start)
         self._keep = keep
         self._strict = plan.style == "stop"
         settings = Settings(
@@ -131,6 +133,22 @@ class Chaos:
         verdict.acknowledged = self._ledger.acknowledged
         verdict.virtual_s = round(self.cluster.now, 3)
         return verdict
+
+    def describe(self, commit: str) -> dict[str, Any]:
+        """The content of run.json (experiments/traces/run.py)."""
+        settings = self.cluster.settings
+        return {
+            "run": f"chaos-{self.plan.seed}",
+            "source": "sim",
+            "cluster": settings.cluster,
+            "ring_size": self.plan.start,
+            "successors": settings.successors,
+            "bits": settings.space.bits,
+            "commit": commit,
+            "started_us": 0,
+            "seed": self.plan.seed,
+            "verdict": msgspec.to_builtins(self.verdict),
+        }
 
     # The course ----------------------------------------------------------------------------------------------------
 

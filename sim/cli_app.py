@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from sim.cli_chaos import campaign, chaos
 from sim.cli_exhaust import exhaust
 from sim.cli_replay import replay
 from sim.cli_ring import ring
@@ -13,16 +14,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.callback()
-def main() -> None:
-    """Rings of the production code in virtual time."""
-
-
+app.callback(invoke_without_command=True)(chaos)
+app.command()(campaign)
 app.command()(ring)
 app.command()(replay)
 app.command()(exhaust)

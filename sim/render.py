@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from sim.campaign import Totals
+from sim.chaos import Verdict
+from sim.plan import Plan
 from sim.run import Report
 from sim.scheduler import minutes
 
@@ -33,6 +37,61 @@ def report_table(report: Report) -> None:
         console.print(f"not ideal: {fault}", markup=False)
     if len(report.faults) > FAULTS_SHOWN:
         console.print(f"and {len(report.faults) - FAULTS_SHOWN} more")
+
+
+def verdict_table(verdict: Verdict, console: Console) -> None:
+    """One chaos run: what was done to the ring, and whether all held."""
+    table = Table(title=f"chaos of seed {verdict.seed}, style {verdict.style} (virtual time)", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("verdict", verdict.verdict)
+    table.add_row("processes at the start", str(verdict.start))
+    for kind, times in sorted(verdict.faults.items()):
+        table.add_row(f"faults: {kind}", str(times))
+    for kind, times in sorted(verdict.asked.items()):
+        table.add_row(f"asked: {kind}", str(times))
+    table.add_row("writes acknowledged", str(verdict.acknowledged))
+    table.add_row("deliveries", str(verdict.deliveries))
+    table.add_row("states judged", str(verdict.checks))
+    table.add_row("ideal after healing", _time(verdict.healed_s))
+    table.add_row("run ended at", minutes(verdict.virtual_s))
+    console.print(table)
+    for finding in verdict.findings:
+        console.print(f"{verdict.verdict}: {finding}", markup=False)
+
+
+def plan_lines(plan: Plan, console: Console) -> None:
+    """A plan that fails, shrunk: the ring, then one line an action."""
+    described = {key: value for key, value in msgspec.to_builtins(plan).items() if key not in ("actions", "seed")}
+    console.print(f"shrunk plan of seed {plan.seed}: {described}", markup=False)
+    for action in plan.actions:
+        times = f" x{action.times}" if action.times > 1 else ""
+        lasting = f" for {action.seconds} s" if action.seconds else ""
+        one_way = " one way" if action.one_way else ""
+        console.print(f"  {action.at:7.3f} s  {action.kind}{times}{lasting}{one_way}  ({action.number})", markup=False)
+
+
+def totals_table(totals: Totals, console: Console) -> None:
+    """All runs of a campaign together."""
+    table = Table(title=f"{totals.runs} chaos runs (virtual time)", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("unsafe", str(totals.unsafe))
+    table.add_row("stuck", str(totals.stuck))
+    table.add_row("deliveries", f"{totals.deliveries:,}")
+    table.add_row("deliveries of the run with fewest", str(totals.least_deliveries))
+    table.add_row("faults", f"{sum(totals.faults.values()):,}")
+    table.add_row("faults of the run with fewest", str(totals.least_faults))
+    for kind, times in sorted((totals.faults | totals.asked).items()):
+        table.add_row(f"  {kind}", f"{times:,}")
+    table.add_row("writes acknowledged", f"{totals.acknowledged:,}")
+    table.add_row("states judged", f"{totals.checks:,}")
+    table.add_row("runs by style", ", ".join(f"{style} {count}" for style, count in sorted(totals.styles.items())))
+    table.add_row("runs by processes at the start", ", ".join(f"{n}: {c}" for n, c in sorted(totals.starts.items())))
+    table.add_row("virtual time", minutes(totals.virtual_s))
+    console.print(table)
+    for verdict in totals.failures:
+        console.print(f"seed {verdict.seed}: {verdict.verdict}: {verdict.findings[0]}", markup=False)
 
 
 def _time(time_s: float | None) -> str:
