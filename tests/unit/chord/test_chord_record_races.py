@@ -114,3 +114,32 @@ def stabilized(world: World, one: Host) -> None:
     """One stabilization, and the time for its notice to arrive."""
     world.finish(one.kernel, maintenance.stabilize(one.members[0]))
     world.run(at_most_s=0.01)
+
+
+@pytest.mark.parametrize("others", [[], [900]])
+@pytest.mark.parametrize("politely", [True, False])
+def test_a_joiner_answers_for_a_predecessor_that_went_while_it_has_not_got_its_own_records(world, politely, others):
+    """It passes on what its successor has; of the arc that it inherits that one may have nothing, and it has a copy."""
+    two = Settings(space=SPACE, replicas=2)
+    hosts = boot(world, [100, 300, 700, *others], two)
+    world.lost = lambda _sender, _receiver, message: isinstance(body(message), FetchArc)
+    joiner = start(world, 500, two)
+    assert world.run(lambda: hosts[1].members[0].state.successor.id == 500, 10.0)
+    assert put(world, hosts[0], "k250", b"v") == Stored(1, 2)
+    assert not joiner.members[0].complete
+
+    if politely:
+        world.finish(hosts[1].kernel, hosts[1].leave())
+    world.crash("n300:1")
+    world.lost = lambda sender, _receiver, message: (
+        sender == "n500:1" and isinstance(body(message), FetchArc) and (message.body.high == 500)
+    )
+    assert world.run(lambda: hosts[0].members[0].state.successor.id == 500, 10.0)
+
+    assert not joiner.members[0].complete
+    assert get(world, hosts[0], "k250") == [b"v"]
+    put(world, hosts[0], "k250", b"w")
+    assert get(world, hosts[0], "k250") == [b"w"]
+    world.lost = lambda _sender, _receiver, _message: False
+    assert world.run(lambda: joiner.members[0].complete, 20.0)
+    assert get(world, hosts[0], "k250") == [b"w"]
