@@ -28,7 +28,7 @@ from chord.errors import (
 from chord.identifiers import IdentifierSpace
 from chord.kernel import Kernel
 from chord.limits import MAX_ENTRY_ID, MAX_LEASE_S, MAX_VALUE_BYTES, MAX_VERSION
-from chord.lookup import Walk, find_owner
+from chord.lookup import Walk, ask_owner, find_owner
 from chord.messages import Entry, Get, Neighbours, Page, Pointer, Put, Stored, contact
 from chord.names import check_text, normalise
 from chord.owner_cache import OwnerCache, confirm
@@ -137,15 +137,20 @@ class Ring:
         first = Walk(self.space.key(name), started_at=self._kernel.now)
         owner = self._cached(first.key)
         if owner is None:
-            return (yield from self._walk(name))
+            return (yield from self._walk(name))[0]
         if (yield from confirm(self._kernel, owner, first)):
             self._trace(name, first, "ok", "cached")
             return first
         self._forget(owner)
-        return (yield from self._walk(name, first))
+        return (yield from self._walk(name, first))[0]
 
-    def _walk(self, name: str, before: Walk | None = None) -> Operation[Walk]:
-        """A way to the owner, and its trace; what was asked in vain `before` counts as part of it."""
+    def _walk(
+        self, name: str, before: Walk | None = None, request: Get | None = None
+    ) -> Operation[tuple[Walk, Page | None]]:
+        """A way to the owner, and its trace; what was asked in vain `before` counts as part of it.
+
+        If the way is walked, the owner is asked a `request` at its end, and need not confirm first.
+        """
         mode = "iterative"
         if self._answer_at:
             mode = "recursive"
@@ -156,14 +161,18 @@ class Ring:
                 self._first += 1  # ask another contact first: it may be this one that is dead
                 before = _together(before, walk)
             else:
-                return self._found(name, before, walk, mode)
+                return self._found(name, before, walk, mode), None
         walk = Walk(self.space.key(name))
+        page: Page | None = None
         try:
-            yield from find_owner(self._kernel, self.space, self._contacts(), walk)
+            if request is None:
+                yield from find_owner(self._kernel, self.space, self._contacts(), walk)
+            else:
+                page = yield from ask_owner(self._kernel, self.space, self._contacts(), walk, request, Page)
         except RingcastError as error:
-            self._trace(name, _together(before, walk), type(error).__name__, mode)
+            self._trace(name, _together(before, walk), "ok" if walk.owner else type(error).__name__, mode)
             raise
-        return self._found(name, before, walk, mode)
+        return self._found(name, before, walk, mode), page
 
     def _found(self, name: str, before: Walk | None, walk: Walk, mode: str) -> Walk:
         """Learn from a way that led to the owner."""
@@ -192,7 +201,9 @@ class Ring:
                 except RingcastError:
                     self._forget(owner)
                     raise
-            walk = yield from self._walk(request.name)
+            walk, page = yield from self._walk(request.name, request=request if isinstance(request, Get) else None)
+            if isinstance(page, expected):
+                return page
             assert walk.owner is not None
             return (yield from call(walk.owner, request, expected))
 

@@ -1,4 +1,4 @@
-"""The iterative lookup: the asker calls each hop itself, and the owner at last.
+"""The iterative lookup: the asker calls each hop itself, and the owner at last, which confirms or does what is asked.
 
 A candidate that does not answer costs one time-out; then whoever named it is asked for another, or the next lower one
 is taken. Each candidate is asked once, and again only after another one was found dead, so a lookup ends whatever the
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from chord.effects import Call, Operation, call
 from chord.errors import LookupFailed, NotMember, NotOwner, PeerUnreachable, RingcastError, WrongCluster
 from chord.identifiers import IdentifierSpace
 from chord.limits import MAX_AVOIDED, MAX_HOPS
-from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pointer
+from chord.messages import ConfirmOwner, Get, Hop, NextHop, Owned, Pointer
 from chord.round_trips import RoundTrips
 from chord.trace import HopTrace
+
+R = TypeVar("R")
 
 
 class Asker(Protocol):
@@ -63,10 +65,24 @@ def find_owner(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], wal
     Raises LookupFailed when no candidate is left, WrongCluster when all that were asked belong to another cluster.
     """
     yield from find_predecessor(asker, space, via, walk)
-    owner = yield from _confirmed(asker, space, walk)
-    walk.owner = owner
-    walk.ended_at = asker.now
-    return owner
+    try:
+        answer = yield from _answered(asker, space, walk, ConfirmOwner(walk.key), Owned)
+    except NotOwner:
+        assert walk.owner is not None, "whoever denies is the one to ask, its predecessor being dead"
+    else:
+        walk.owner = answer.owner
+    return walk.owner
+
+
+def ask_owner(
+    asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], walk: Walk, request: Get, expected: type[R]
+) -> Operation[R]:
+    """Walk to the owner of `walk.key` and have it answer a request, which it refuses if it is not the owner.
+
+    That spares the exchange in which it confirms. Raises the same, or what the owner says in place of an answer.
+    """
+    yield from find_predecessor(asker, space, via, walk)
+    return (yield from _answered(asker, space, walk, request, expected))
 
 
 def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], walk: Walk) -> Operation[Hop]:
@@ -163,11 +179,14 @@ class _Pool:
                 self._pointers.append(candidate)
 
 
-def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Pointer]:
-    """Ask the owner that the predecessor named, or the first of its successors that is alive.
+def _answered(
+    asker: Asker, space: IdentifierSpace, walk: Walk, request: ConfirmOwner | Get, expected: type[R]
+) -> Operation[R]:
+    """Ask the owner that the predecessor named, or the first of its successors that is alive; `walk.owner` is then it.
 
-    A silent candidate is asked twice. One that denies because of a predecessor that was silent is believed only after
-    that predecessor has been asked once more: it may have been busy for a moment, or its answers lost.
+    A silent candidate is asked twice. One that denies because of a predecessor that was silent is taken for the owner
+    only after that predecessor has been asked once more: it may have been busy for a moment, or its answers lost. The
+    owner is known then, and NotOwner raised.
     """
     distance = space.distance
     silent: set[Pointer] = set()
@@ -186,11 +205,12 @@ def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Po
         sent_at = asker.now
         timed_out = False
         try:
-            answer = yield from call(candidate, ConfirmOwner(walk.key), Owned)
+            answer = yield from call(candidate, request, expected)
         except NotOwner as refusal:
             hint = refusal.hint
             if not isinstance(hint, Pointer) or hint in dead or (hint in silent and hint in insisted):
-                return candidate  # its predecessor is dead, and it does not know yet
+                walk.owner, walk.ended_at = candidate, asker.now  # its predecessor is dead, and it does not know yet
+                raise
             if distance(walk.key, hint.id) >= distance(walk.key, candidate.id):
                 why = f"{candidate} named {hint}, which is farther from the key"
                 continue
@@ -209,10 +229,13 @@ def _confirmed(asker: Asker, space: IdentifierSpace, walk: Walk) -> Operation[Po
             dead.add(candidate)
             why = str(error)
         except RingcastError as error:
+            if type(request) is not ConfirmOwner:
+                raise
             silent.add(candidate)
             why = str(error)
         else:
-            return answer.owner
+            walk.owner, walk.ended_at = candidate, asker.now
+            return answer
         finally:
             walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
     raise LookupFailed(f"no owner of key {walk.key:016x} answered: {why}")

@@ -7,9 +7,10 @@ import random
 import pytest
 
 from chord.asking import Ring
-from chord.errors import LookupFailed, PeerUnreachable, RingcastError, WrongCluster
-from chord.kernel import Kernel
-from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Request
+from chord.errors import Busy, LookupFailed, NotOwner, PeerUnreachable, RingcastError, WrongCluster
+from chord.kernel import Emit, Kernel
+from chord.messages import ConfirmOwner, Entry, Get, Hop, NextHop, Owned, Page, Request
+from chord.trace import LookupTrace
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
 
 
@@ -87,3 +88,74 @@ def test_a_node_does_not_try_for_long_to_join_another_cluster(world):
         world.finish(joiner.kernel, joiner.boot(["n100:1", "later:1"], 5.0))
     assert type(raised.value) is LookupFailed
     assert world.now - began > 5.0
+
+
+# What a get asks at the end of its walk ----------------------------------------------------------------------------
+
+VALUE = Page((Entry("k250", "e", 1, b"v", 5.0),), False)
+
+
+def members(world: World, named: tuple[int, ...], answers: dict[int, object]) -> dict[int, list[Request]]:
+    """A predecessor of the key that names these owners, and owners that answer a get as told."""
+    scripted(world, "n100:1", lambda _request: Hop(pointer(100), True, tuple(pointer(each) for each in named)))
+    return {each: scripted(world, f"n{each}:1", lambda _request, each=each: answers[each]) for each in answers}
+
+
+def test_a_get_is_asked_of_the_owner_without_having_it_confirm_first(world):
+    """It refuses what it does not own, so one exchange is enough."""
+    got = members(world, (300,), {300: VALUE})
+    kernel = asker(world)
+
+    entries = world.finish(kernel, Ring(kernel, ["n100:1"], SPACE).get("k250"))
+
+    assert entries == list(VALUE.entries)
+    assert [type(request.body) for request in got[300]] == [Get]
+
+
+def test_a_get_goes_to_the_nearer_owner_that_is_hinted_at(world):
+    """As the last step of a lookup does."""
+    got = members(world, (400,), {400: NotOwner("not mine", pointer(300)), 300: VALUE})
+    kernel = asker(world)
+
+    assert world.finish(kernel, Ring(kernel, ["n100:1"], SPACE).get("k250")) == list(VALUE.entries)
+    assert [type(request.body) for request in got[300]] == [Get]
+
+
+def test_a_get_of_a_dead_owner_is_answered_by_its_successor(world):
+    """Once that one answers for it."""
+    members(world, (300, 400), {400: VALUE})
+    kernel = asker(world)
+
+    assert world.finish(kernel, Ring(kernel, ["n100:1"], SPACE).get("k250")) == list(VALUE.entries)
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ({300: Busy("copying"), 400: VALUE}, "Busy"),
+        ({400: NotOwner("not yet", pointer(300))}, "ok"),
+    ],
+)
+def test_a_get_that_the_owner_does_not_answer_is_repeated_from_the_start(world, answers, outcome):
+    """An owner that is busy, or that does not know yet of its predecessor's death, is no reason to ask somebody else.
+
+    In the row of the walk the second is found, as in a lookup.
+    """
+    members(world, (300, 400), answers)
+    kernel = asker(world)
+    rows: list[LookupTrace] = []
+    take = kernel.take
+
+    def taking():
+        outputs = take()
+        rows.extend(output.row for output in outputs if isinstance(output, Emit))
+        return outputs
+
+    kernel.take = taking
+
+    with pytest.raises((Busy, NotOwner)):
+        world.finish(kernel, Ring(kernel, ["n100:1"], SPACE, patience_s=6.0).get("k250"))
+
+    assert len(rows) > 1
+    assert {row.outcome for row in rows} == {outcome}
+    assert all(row.duration_us > 0 and row.owner_us >= 0 for row in rows)

@@ -285,7 +285,7 @@ def test_what_another_owner_may_do_better_is_asked_of_a_walk(world, error):
         client.ask(client.ring.get("k250"))
 
     bodies = [type(request.body) for request in got]
-    assert bodies[:3] == [Get, NextHop, ConfirmOwner]
+    assert bodies[:3] == [Get, NextHop, Get]
 
 
 def test_what_no_walk_can_mend_is_said_at_once(world):
