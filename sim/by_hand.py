@@ -86,7 +86,7 @@ class Process:
     def join(self, via: Sequence[str], enters: bool = True) -> list[Message]:
         """Begin to join through some addresses; `enters`: and to make itself known, which a stabilization does else."""
         contacts = [contact(address) for address in via]
-        return self._start("join", (_joining if enters else maintenance.join)(self.member, contacts))
+        return self._start("join", _joining(self.member, contacts, enters))
 
     def stabilize(self) -> list[Message]:
         """Begin a stabilization; one that is under way goes round once more instead."""
@@ -161,6 +161,7 @@ class Process:
             member.me,
             member.state,
             member.active,
+            member.complete,
             member.adopted,
             member.leaving,
             member.rejoining,
@@ -221,7 +222,9 @@ class Process:
         return sent
 
 
-def _joining(member: Member, via: list[Pointer]) -> Operation[None]:
+def _joining(member: Member, via: list[Pointer], enters: bool) -> Operation[None]:
     """What a process that joins does to the ring."""
     yield from maintenance.join(member, via)
-    yield from maintenance.enter(member)
+    member.complete = True  # there are no records that it would have to take over
+    if enters:
+        yield from maintenance.enter(member)
