@@ -61,8 +61,9 @@ Path = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_FORWARDS)]
 class Entry(Struct, array_like=True, frozen=True):
     """One leased entry of a record, as it travels: leases are what remains of them, in seconds.
 
-    `notify` is an address that is cast every change of the record, or empty. `guard_s` is how long an older version
-    may still be held somewhere: until then the entry is kept, even when expired or deleted, so that it cannot return.
+    `notify` is an address that is cast every change of the record, but to entries that have an address themselves; or
+    empty. `guard_s` is how long an older version may still be held somewhere: until then the entry is kept, even when
+    expired or deleted, so that it cannot return.
     """
 
     name: Name

@@ -46,9 +46,12 @@ class _Held:
 
 
 def _differ(before: _Held | None, after: _Held, now: float) -> bool:
-    """Whether a reader sees a difference; a renewed lease, or another version of the same, is none."""
-    if before is None or not before.live(now):
-        return after.live(now)
+    """Whether those registered are to hear of it: not of a renewed lease, or another version of the same.
+
+    Nor of what registers an address itself: among thousands, each that comes would have to be told to all the others.
+    """
+    if before is None or before.notify or not before.live(now):
+        return after.live(now) and not after.notify
     return not after.live(now) or (before.value, before.notify) != (after.value, after.notify)
 
 
@@ -105,7 +108,7 @@ class RecordStore:
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
         """Apply a put or a deletion as the key's owner.
 
-        Returns the entry as it is held then, and whether readers see a difference. Raises StaleVersion when
+        Returns the entry as it is held then, and whether those registered are to hear of it. Raises StaleVersion when
         `put.version` is not newer than what is held, TooLarge when a limit is met. What has the last version there is
         can still be deleted: a deletion wins over what else has its version.
         """
@@ -122,7 +125,7 @@ class RecordStore:
         return self._travelling(put.name, put.entry, new, now), _differ(held, new, now)
 
     def merge(self, entry: Entry, now: float) -> bool:
-        """Take in a copy; returns whether readers see a difference. A copy never extends a lease of its own version."""
+        """Take in a copy; returns whether those registered are to hear of it. None extends a lease of its version."""
         offered = _Held(
             entry.version,
             entry.value,
@@ -183,7 +186,7 @@ class RecordStore:
         return sorted({held.notify for held in record.values() if held.notify and held.live(now)})
 
     def expire(self, now: float) -> list[Entry]:
-        """Forget what no copy can bring back; returns the entries whose lease has just run out, as deletions."""
+        """Forget what no copy can bring back; returns as deletions what ran out and those registered are to hear of."""
         lapsed = []
         for name in list(self._records):
             record = self._records[name]
@@ -191,9 +194,11 @@ class RecordStore:
                 held = record[entry]
                 if now >= held.expires_at and not held.deleted:
                     self._bytes -= held.size
+                    heard_of = not held.notify
                     record[entry] = held = replace(held, deleted=True, value=b"", notify="")
                     self._bytes += held.size
-                    lapsed.append(self._travelling(name, entry, held, now))
+                    if heard_of:
+                        lapsed.append(self._travelling(name, entry, held, now))
                 if now >= held.guard_until:
                     self._bytes -= held.size
                     del record[entry]

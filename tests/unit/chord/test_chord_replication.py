@@ -438,7 +438,9 @@ def test_an_owner_that_cannot_ask_does_not_guess(world):
     world.lost = lambda sender, receiver, _message: sender == "n300:1" and receiver in ("n100:1", "n500:1")
     kernel, _ = client(world, hosts)
 
-    with pytest.raises(Busy, match=r"has not heard yet what the former owner of \(00000000000000f9, 00000000000000fa\] stored"):
+    with pytest.raises(
+        Busy, match=r"has not heard yet what the former owner of \(00000000000000f9, 00000000000000fa\] stored"
+    ):
         world.finish(kernel, call(member.me, Put("k250", "e", b"w", LEASE_S), Stored, attempts=4))
 
 
@@ -533,6 +535,22 @@ def test_whoever_is_registered_hears_of_a_change(world):
 
     heard = [message.body.entry for _, receiver, message in world.sent if receiver == "ear:1"]
     assert [(entry.entry, entry.version, entry.deleted) for entry in heard] == [("e", 1, False), ("e", 2, True)]
+
+
+def test_those_registered_do_not_hear_of_each_other(world):
+    """Of thousands that register, each would have to be told of all others: when it comes, changes, goes, or lapses."""
+    hosts = boot(world, [100])
+    kernel, ring = client(world, hosts)
+    world.finish(kernel, ring.put("k50", "listener", b"", LEASE_S, notify="ear:1"))
+    world.sent.clear()
+
+    world.finish(kernel, ring.put("k50", "another", b"v", LEASE_S, notify="ear:2"))
+    world.finish(kernel, ring.put("k50", "another", b"w", LEASE_S, notify="ear:3"))
+    world.finish(kernel, ring.delete("k50", "another"))
+    world.finish(kernel, ring.put("k50", "third", b"v", 1.0, notify="ear:4"))
+    world.run(at_most_s=5.0)
+
+    assert [receiver for _, receiver, _ in world.sent if receiver.startswith("ear")] == []
 
 
 def test_nobody_is_told_of_a_lease_that_was_renewed(world):
