@@ -14,7 +14,7 @@ from chord.errors import LookupFailed, RingcastError
 from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
-from chord.messages import Copy, FetchArc, GetNeighbours, Leave, Neighbours, Noted, Pointer
+from chord.messages import CompareArc, Copy, FetchArc, GetNeighbours, Leave, Neighbours, Noted, Pointer, Same
 from chord.repair import repair
 
 TAKE_OVER_ROUNDS = 60
@@ -111,11 +111,10 @@ def _takers(member: Member, known: Iterable[Pointer]) -> list[Pointer]:
     return list(first.values())
 
 
-def hand_back(member: Member) -> Operation[None]:
-    """Give each record of this member's share that its process does not own to its owner, after a change of rings."""
+def hand_back(member: Member, low: int, high: int) -> Operation[None]:
+    """Give each record with a key in (low, high] that this process holds and does not own to its owner."""
     after = "", ""
     for _ in range(PAGES_AT_MOST):
-        low, high = member.share()
         page = member.store.arc(low, high, after, member.kernel.now)
         for name, entries in groupby(page.entries, key=lambda entry: entry.name):
             with suppress(RingcastError):  # it stays here, where nobody but a repair may find it
@@ -124,6 +123,23 @@ def hand_back(member: Member) -> Operation[None]:
             return
         after = page.entries[-1].name, page.entries[-1].entry
     raise LookupFailed(f"{member.me} holds more than {PAGES_AT_MOST} pages of records that it does not own")
+
+
+def yield_arc(member: Member, low: int, predecessor: Pointer) -> Operation[None]:
+    """Give up (low, predecessor]: that one says it has its records, and this member answered for them until now.
+
+    A joiner has fetched all of it. One of another ring that has met this one knows nothing of what was stored here.
+    """
+    high = predecessor.id
+    digest = member.store.digest(low, high)
+    try:
+        answer = yield from call(predecessor, CompareArc(low, high, digest), Same, attempts=2)
+    except RingcastError:
+        pass
+    else:
+        if answer.same:
+            return
+    yield from hand_back(member, low, high)
 
 
 def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:

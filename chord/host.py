@@ -62,6 +62,7 @@ class Host:
         recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
         member.start_repairing = lambda: self.kernel.start(repair(member))
+        member.start_yielding = lambda low, sender: self.kernel.start(handover.yield_arc(member, low, sender))
         member.start_meeting = lambda peer: self.kernel.start(self.healing.meet(member, peer))
         member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
         self.members.append(member)
@@ -207,7 +208,7 @@ class Host:
             member.event("rejoin failed", str(error))
             return
         member.rejoining = False
-        yield from spawn(handover.hand_back(member))
+        yield from spawn(handover.hand_back(member, *member.share()))
 
     def _known(self, member: Member) -> list[Pointer]:
         """Everybody this member might still reach, by address."""

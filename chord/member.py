@@ -99,6 +99,7 @@ class Member:
         self.start_stabilizing: Callable[[], None] = lambda: None
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
+        self.start_yielding: Callable[[int, Pointer], None] = lambda _low, _predecessor: None
         self.start_meeting: Callable[[Pointer], None] = lambda _peer: None
         self._lost = lost
         self._state = RingState(me, settings.space, settings.successors, settings.others)
@@ -269,7 +270,8 @@ class Member:
             self.state = state
             self.heard_at = self.kernel.now
             if request.complete and between(self.reach, sender.id, self.me.id):
-                self.reach = sender.id
+                before, self.reach = self.reach, sender.id
+                self.start_yielding(before, sender)
             if state.successors or state.whole:
                 self.adopted = True
             if not self._state.successors:

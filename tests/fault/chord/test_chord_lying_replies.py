@@ -131,7 +131,7 @@ OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {
     "take_over": lambda amid: handover.take_over(amid.member),
     "repair": lambda amid: repair.repair(amid.member),
     "hand_over": lambda amid: handover.hand_over(amid.member),
-    "hand_back": lambda amid: handover.hand_back(amid.member),
+    "hand_back": lambda amid: handover.hand_back(amid.member, *amid.member.share()),
     "move": _move,
     "walk": lambda amid: amid.host.walk(),
 }

@@ -314,7 +314,7 @@ def test_giving_back_goes_on_after_any_error(world, error):
 
     got = scripted(world, "n300:1", answer)
 
-    world.finish(one.kernel, handover.hand_back(member))
+    world.finish(one.kernel, handover.hand_back(member, *member.share()))
 
     given = {entry.name for request in got if isinstance(request.body, Copy) for entry in request.body.entries}
     assert given == {"k150", "k250"}
