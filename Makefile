@@ -19,7 +19,7 @@ ifneq ($(wildcard .venv/setup-under-way),)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign check bench fresh clean
+.PHONY: help demo test campaign mutants check bench fresh clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -30,8 +30,11 @@ demo: $(READY_DEMO) ## Show Ringcast at work: a ring, zones of brokers, two kill
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
 	@$(VENV_PYTHON) -m pytest $(ARGS)
 
-campaign: $(READY_TEST) ## Run the long tests that are not part of `test`: owners on 40 nodes
+campaign: $(READY_TEST) ## Run the long tests that are not part of `test`: owners on 40 nodes, every schedule of small rings
 	@$(VENV_PYTHON) -m pytest tests/campaign $(ARGS)
+
+mutants: $(READY_TEST) ## Run the tests on each mutant in tests/mutants, which they have to kill; NAMES="never_busy" chooses
+	@$(VENV_PYTHON) -m tests.mutants $(NAMES)
 
 check: $(READY_TEST) ## Check style (ruff), types (mypy --strict) and the import rule (lint-imports)
 	$(VENV_PYTHON) -m ruff check .
