@@ -169,7 +169,7 @@ def test_a_run_under_a_model_is_the_same_byte_for_byte(tmp_path, model):
     """Under any PYTHONHASHSEED; run.json names the model."""
 
     def run(name: str, hash_seed: str) -> dict[str, bytes]:
-        arguments = ["ring", "--nodes", "6", "--lookups", "30", "--latency", model, "--trace", str(tmp_path / name)]
+        arguments = ["ring", "--nodes", "4", "--lookups", "10", "--latency", model, "--trace", str(tmp_path / name)]
         done = subprocess.run(
             [sys.executable, "-m", "sim", *arguments],
             cwd=ROOT,
