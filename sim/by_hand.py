@@ -59,6 +59,7 @@ class Process:
         self.address = address
         self.member: Member = self.host.members[0]
         self.member.start_repairing = lambda: None
+        self.member.start_yielding = lambda _low, _predecessor: None
         self.failed: dict[str, RingcastError] = {}
         self._kernel = self.host.kernel
         self._under_way: list[str] = []

@@ -83,6 +83,20 @@ def test_a_call_to_a_live_process_does_not_time_out():
         scenario.do("6 gives up 12")
 
 
+def test_a_call_to_a_process_that_failed_times_out_though_another_runs_there():
+    """Who is started under the same address is somebody else, and does not answer for the one that failed."""
+    scenario = Scenario()
+    for command in ("ring 2 6 12", "6 stabilizes", "12 fails", "12 joins via 2", "6 gives up 12"):
+        scenario.do(command)
+
+    assert scenario.on_the_way() == ["12->2 NextHop", "6->12 GetNeighbours"]
+
+    scenario.do("12 hears 6")
+    scenario.do("6 hears 12")
+
+    assert "6: 2, after 2" in scenario.shown() or "6: 2 (all), after 2" in scenario.shown()
+
+
 def test_a_broken_ring_is_told_at_once():
     """More failures than lists have entries leave a member without a successor, which the line itself tells."""
     scenario = Scenario()
