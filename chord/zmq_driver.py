@@ -128,9 +128,12 @@ class ZmqDriver:
                 self._carry_out(kernel.take())
             else:
                 self._from_peer(socket, events)
-        if deadline is not None and deadline <= (now := monotonic()):
-            self._carry_out(kernel.on_timer(now))
-            self._sweep(now)
+        if deadline is not None:
+            now = monotonic()
+            if deadline <= now:
+                self._carry_out(kernel.on_timer(now))
+            if now - self._swept_at >= FORGET_REPLIES_S:
+                self._sweep(now)
 
     def _poll(self, wait_s: float) -> list[tuple[Any, int]]:
         """The sockets on which something happens within the time, and what.
@@ -254,8 +257,6 @@ class ZmqDriver:
 
     def _sweep(self, now: float) -> None:
         """Give up on replies that have been due for long: their peer is gone, or never got the request."""
-        if now - self._swept_at < FORGET_REPLIES_S:
-            return
         self._swept_at = now
         oldest = now - FORGET_REPLIES_S
         for address, peer in list(self._peers.items()):

@@ -17,6 +17,7 @@ from chord.limits import PROTOCOL_VERSION
 from chord.messages import Nudge, Ping, Pointer, Pong, Reply
 from chord.sockets import bind, make_context, make_socket
 from chord.zmq_driver import ZmqDriver
+from tests.waiting import eventually
 
 DEADLINE_S = 20.0
 
@@ -209,3 +210,14 @@ def test_nobody_answers_for_another_peer(asking):
     asking.driver.run(lambda: bool(outcome) or time.monotonic() > deadline)
 
     assert isinstance(outcome[0], PeerUnreachable)
+
+
+def test_sockets_to_the_dead_are_closed_while_all_others_answer_at_once(asking, monkeypatch):
+    """A process whose calls are all answered before their time-outs still gives up on those that never were."""
+    monkeypatch.setattr(zmq_driver, "FORGET_REPLIES_S", 1.0)
+    quick = asking.server(lambda call: [wire.encode(Reply(PROTOCOL_VERSION, call, Pong()))])
+    with pytest.raises(PeerUnreachable):
+        raise asking.ask(Pointer(2, "127.0.0.1:9", 1))
+    assert "127.0.0.1:9" in asking.driver._peers
+
+    eventually(lambda: isinstance(asking.ask(quick), Pong) and "127.0.0.1:9" not in asking.driver._peers, DEADLINE_S)
