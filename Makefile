@@ -30,8 +30,11 @@ demo: $(READY_DEMO) ## Show Ringcast at work: a ring, zones of brokers, two kill
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
 	@$(VENV_PYTHON) -m pytest $(ARGS)
 
-campaign: $(READY_TEST) ## Run the long tests that are not part of `test`: owners on 40 nodes, every schedule of small rings
+campaign: $(READY_TEST) ## Run what is too long for `test`: every schedule of small rings, 500 rounds on real ones, a real split, ...
 	@$(VENV_PYTHON) -m pytest tests/campaign $(ARGS)
+	@$(VENV_PYTHON) -m experiments rounds --rounds 400
+	@$(VENV_PYTHON) -m experiments rounds --rounds 100 --successors 4
+	@$(VENV_PYTHON) -m experiments split --cut 60
 
 mutants: $(READY_TEST) ## Run the tests on each mutant in tests/mutants, which they have to kill; NAMES="never_busy" chooses
 	@$(VENV_PYTHON) -m tests.mutants $(NAMES)
