@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from chord.identifiers import IdentifierSpace
 from chord.messages import Pointer
@@ -12,7 +12,8 @@ from chord.messages import Pointer
 class FingerTable:
     """finger[i] is the owner of identifier + 2**i. Stoica et al. 2003, table I.
 
-    Fingers speed lookups up and never decide them, so an outdated one costs time only.
+    Fingers speed lookups up and never decide them, so an outdated one costs time only. `changes` counts how often one
+    was given another owner.
     """
 
     def __init__(self, me: Pointer, space: IdentifierSpace) -> None:
@@ -20,6 +21,7 @@ class FingerTable:
         self._space = space
         self._fingers: list[Pointer | None] = [None] * space.bits
         self._refreshed: list[bool] = [False] * space.bits
+        self.changes = 0
 
     def __iter__(self) -> Iterator[Pointer]:
         """The distinct fingers, nearest first."""
@@ -27,10 +29,14 @@ class FingerTable:
 
     def next_start(self) -> tuple[int, int] | None:
         """Index and start of the first finger not refreshed in this round, or None at the round's end."""
-        for index, refreshed in enumerate(self._refreshed):
-            if not refreshed:
-                return index, self._space.finger_start(self._me.id, index)
-        return None
+        if False not in self._refreshed:
+            return None
+        index = self._refreshed.index(False)
+        return index, self._space.finger_start(self._me.id, index)
+
+    def finger(self, index: int) -> Pointer | None:
+        """Finger `index` as it is known."""
+        return self._fingers[index]
 
     def new_round(self) -> None:
         """Every finger is due again."""
@@ -47,6 +53,7 @@ class FingerTable:
         covered = max(reach or self._space.size, 1 << index)
         first = index
         while index < self._space.bits and (1 << index) <= covered:
+            self.changes += self._fingers[index] != entry
             self._fingers[index] = entry
             self._refreshed[index] = True
             index += 1
@@ -59,8 +66,15 @@ class FingerTable:
             if finger == dead:
                 self._fingers[index] = None
                 self._refreshed[index] = False
+                self.changes += 1
                 found = True
         return found
+
+    def doubt(self, suspects: Collection[int]) -> None:
+        """Somebody found the members of these identifiers dead: fingers that point at them are due again."""
+        for index, finger in enumerate(self._fingers):
+            if finger is not None and finger.id in suspects:
+                self._refreshed[index] = False
 
 
 class Routes:

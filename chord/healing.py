@@ -17,6 +17,9 @@ from chord.member import Member
 from chord.messages import GetNeighbours, Meet, Neighbours, Pointer
 from chord.settings import Settings
 
+CALM_PAUSES = 10
+"""Pauses from one probe to the next, on average, while nobody is lost: all of a ring probe the same few contacts."""
+
 LOOKS = 4
 """How often one look at a peer is repeated, until it shows the same twice in a row."""
 
@@ -41,6 +44,8 @@ class Healing:
         while not all(member.leaving for member in self._members):
             yield from sleep(self._settings.heal_s * self._kernel.rng.uniform(0.5, 1.0))
             self._lost.forget_long_lost(self._kernel.now)
+            if self._calm() and self._kernel.rng.random() * CALM_PAUSES >= 1.0:
+                continue
             member, other = self._whom_to_probe()
             if other is not None:
                 yield from self.meet(member, other)
@@ -98,6 +103,10 @@ class Healing:
             seen = firsts
             yield from sleep(self._settings.heal_s / 4 * self._kernel.rng.uniform(0.5, 1.0))
         return None
+
+    def _calm(self) -> bool:
+        """Whether nobody was lost, and every member has company: only the bootstrap contacts are left to probe."""
+        return not self._lost.anybody and not any(member.state.alone for member in self._members)
 
     def _whom_to_probe(self) -> tuple[Member, Pointer | None]:
         """A member, one that is alone more often, and a peer that it might be split from."""

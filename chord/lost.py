@@ -25,6 +25,11 @@ class LostPeers:
         for address in self.bootstrap:
             yield contact(address)
 
+    @property
+    def anybody(self) -> bool:
+        """Whether any peer was lost lately."""
+        return bool(self._lost)
+
     def add(self, peer: Pointer, now: float) -> None:
         """A peer of another process was lost."""
         if peer.address == self._address:

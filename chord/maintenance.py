@@ -21,7 +21,7 @@ from chord.errors import (
 from chord.identifiers import between
 from chord.lookup import Walk, find_predecessor
 from chord.member import Member
-from chord.messages import GetNeighbours, Neighbours, Noted, Notify, Nudge, Ping, Pointer, Pong
+from chord.messages import ConfirmOwner, GetNeighbours, Neighbours, Noted, Notify, Nudge, Owned, Ping, Pointer, Pong
 
 BUSY_TRIES = 8
 BUSY_PAUSE_S = 0.03
@@ -240,11 +240,26 @@ def enter(member: Member) -> Operation[None]:
 
 
 def fix_finger(member: Member) -> Operation[bool]:
-    """Refresh the next finger that is due, and all that the same answer covers. False: the round is over."""
-    due = member.fingers.next_start()
-    if due is None:
+    """Refresh the next finger that is due, and all that the same answer covers. False: the round is over.
+
+    The successor list tells whose the nearest starts are. Of any other the finger itself is asked first, and its owner
+    looked up only when that one does not say that it still is.
+    """
+    while (due := member.fingers.next_start()) is not None:
+        index, start = due
+        listed = ring_state.listed_owner(member.state, start)
+        if listed is None:
+            break
+        member.fill_finger(index, listed)
+    else:
         return False
-    index, start = due
+    finger = member.fingers.finger(index)
+    if finger is not None:
+        with suppress(RingcastError):
+            answer = yield from call(finger, ConfirmOwner(start), Owned)
+            if answer.owner == finger:
+                member.fill_finger(index, finger)
+                return True
     hop = yield from find_predecessor(member.kernel, member.settings.space, [member.me], Walk(start))
     owner = hop.candidates[0] if hop.candidates else member.me
     member.fill_finger(index, owner)

@@ -147,8 +147,10 @@ class Member:
 
     def fill_finger(self, index: int, owner: Pointer) -> None:
         """Set the fingers that one lookup answered."""
+        before = self.fingers.changes
         self.fingers.fill(index, owner)
-        self._routes = None
+        if self.fingers.changes != before:
+            self._routes = None
 
     def event(self, kind: str, detail: str = "") -> None:
         """Keep an event of this member in the traces."""
@@ -232,6 +234,7 @@ class Member:
         if self.owns(key):
             return Hop(self.me, True, (self.me, *successors[: OWNERS_NAMED - 1]))
         if avoid:
+            self.fingers.doubt(avoid)
             successors = tuple(pointer for pointer in successors if pointer.id not in avoid)
         successor_id = successors[0].id if successors else self.me.id
         if between_right(self.me.id, key, successor_id) and (successors or self._state.whole):

@@ -104,6 +104,8 @@ class RecordStore:
         self._records: dict[str, dict[str, _Held]] = {}
         self._keys: dict[str, int] = {}
         self._bytes = 0
+        self.changes = 0
+        """How often an entry was changed, or renewed."""
 
     def put(self, put: Put, now: float) -> tuple[Entry, bool]:
         """Apply a put or a deletion as the key's owner.
@@ -221,6 +223,7 @@ class RecordStore:
         if growth > 0 and self._bytes + growth > MAX_STORE_BYTES:
             raise TooLarge(f"entry {entry!r} of {name!r} refused: this process holds {self._bytes} bytes already")
         self._bytes += growth
+        self.changes += 1
         record[entry] = held
 
     def _in_arc(self, low: int, high: int) -> Iterator[str]:

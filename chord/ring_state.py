@@ -142,6 +142,17 @@ def rectified(state: RingState, notifier: Pointer) -> tuple[RingState, bool]:
     return state, True
 
 
+def listed_owner(state: RingState, key: int) -> Pointer | None:
+    """Whose a key is, as far as the successor list reaches, else None. A whole list reaches round to this member."""
+    me = state.me.id
+    mask = state.space.size - 1
+    distance = (key - me) & mask
+    for pointer in state.successors:
+        if (pointer.id - me) & mask >= distance > 0:
+            return pointer
+    return state.me if state.whole or not distance else None
+
+
 def processes(state: RingState) -> int:
     """How many processes this member knows to be in its list, itself included."""
     return len({state.me.address, *(pointer.address for pointer in state.successors)})

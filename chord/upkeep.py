@@ -11,6 +11,9 @@ from chord.maintenance import fix_finger, reattach, stabilize, watch_predecessor
 from chord.member import Member
 from chord.repair import repair
 
+MOST_PAUSES = 6
+"""Pauses without work in a row while nothing changes: fingers are then refreshed about every 18 s, not every 3 s."""
+
 
 def keep(member: Member, rejoin: Callable[[], Operation[None]]) -> Operation[None]:
     """Start all of it. `rejoin` is what a member does that has lost every successor."""
@@ -34,19 +37,41 @@ def _stabilize_for_ever(member: Member, rejoin: Callable[[], Operation[None]]) -
 
 
 def _fix_fingers_for_ever(member: Member) -> Operation[None]:
+    """Refresh the whole table again and again, ever more seldom while it stays as it is.
+
+    Any change of the neighbours or of a finger, and a finger that is doubted, has it refreshed after one pause.
+    """
+    patience = 1
     while not member.leaving:
+        before = member.state, member.fingers.changes
         try:
-            more = yield from fix_finger(member)
+            while (yield from fix_finger(member)):
+                yield from sleep(member.settings.stabilize_s / 8)
         except RingcastError:
-            more = False
-        if not more:
+            pass  # what is still due is tried again after one pause
+        same = member.state is before[0] and member.fingers.changes == before[1]
+        patience = min(2 * patience, MOST_PAUSES) if same else 1
+        state = member.state
+        for _ in range(patience):
             yield from sleep(member.settings.fingers_s * member.kernel.rng.uniform(0.2, 1.0))
-            member.fingers.new_round()
-        yield from sleep(member.settings.stabilize_s / 8)
+            if member.leaving or member.state is not state or member.fingers.next_start() is not None:
+                break
+        member.fingers.new_round()
 
 
 def _repair_for_ever(member: Member) -> Operation[None]:
+    """Compare with the replicas again and again, ever more seldom while they hold the same and nothing changes here."""
+    patience = 1
     while not member.leaving:
-        yield from sleep(member.settings.repair_s * member.kernel.rng.uniform(0.5, 1.0))
-        lapse(member)
-        yield from repair(member)
+        before = member.state, member.store.changes
+        for _ in range(patience):
+            yield from sleep(member.settings.repair_s * member.kernel.rng.uniform(0.5, 1.0))
+            lapse(member)
+            if member.leaving or member.state is not before[0] or member.store.changes != before[1]:
+                break
+        before = member.state, member.store.changes
+        same = yield from repair(member)
+        if same and member.state is before[0] and member.store.changes == before[1]:
+            patience = min(2 * patience, MOST_PAUSES)
+        else:
+            patience = 1

@@ -23,6 +23,7 @@ MODULES = {
     "pubsub-brokered-latency": "experiments.bench.pubsub_brokered_latency",
     "failover": "experiments.bench.failover",
     "clients": "experiments.bench.clients",
+    "sim-events": "experiments.bench.sim_events",
 }
 
 

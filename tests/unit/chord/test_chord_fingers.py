@@ -109,3 +109,27 @@ def test_the_list_knows_the_incarnation_better_than_a_finger():
     routes = Routes(ME, SPACE, [pointer(14, incarnation=1), pointer(14, incarnation=2)])
 
     assert routes.preceding(20, 3) == (pointer(14, incarnation=2),)
+
+
+def test_a_doubted_finger_is_due_and_stays_until_then():
+    """Whoever is said to be dead is looked at, and not dropped on hearsay."""
+    table = filled()
+
+    table.doubt((21, 99))
+
+    assert table.next_start() == (3, 16)
+    assert [finger.id for finger in table] == [14, 21, 32, 42]
+
+
+def test_changes_count_other_owners_only():
+    """Filling in what is there already changes nothing; another owner, and a drop, do."""
+    table = filled()
+    before = table.changes
+    table.new_round()
+    table.fill(0, pointer(14))
+    assert table.changes == before
+
+    table.fill(5, pointer(48))
+    assert table.changes == before + 1
+    table.drop(pointer(14))
+    assert table.changes == before + 4
