@@ -147,7 +147,9 @@ def _stabilize_once(member: Member) -> Operation[bool]:
             return False
         if member.state.successor != successor:
             return True
-        member.state = ring_state.successor_answered(member.state, answer)
+        if member.state is not member.confirmed_state or answer != member.confirming:
+            member.state = ring_state.successor_answered(member.state, answer)
+            member.confirmed_state, member.confirming = member.state, answer
     adopted = yield from _adopt_closer(member, answer)
     if member.state.successors and not member.leaving:
         yield from cast(member.state.successor, Notify(member.me, member.complete))

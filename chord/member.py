@@ -101,6 +101,9 @@ class Member:
         self.start_repairing: Callable[[], None] = lambda: None
         self.start_yielding: Callable[[int, Pointer], None] = lambda _low, _predecessor: None
         self.start_meeting: Callable[[Pointer], None] = lambda _peer: None
+        # What the successor answered last, and the state that this led to: the same again leads nowhere else.
+        self.confirming: Neighbours | None = None
+        self.confirmed_state: RingState | None = None
         self._lost = lost
         self._state = RingState(me, settings.space, settings.successors, settings.others)
         self._routes: Routes | None = None
@@ -115,7 +118,7 @@ class Member:
     @state.setter
     def state(self, new: RingState) -> None:
         old = self._state
-        if new == old:
+        if new is old or new == old:
             return
         self._state = new
         self._routes = None

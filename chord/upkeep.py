@@ -30,7 +30,7 @@ def _stabilize_for_ever(member: Member, rejoin: Callable[[], Operation[None]]) -
         yield from sleep(pause_s * member.kernel.rng.uniform(0.75, 1.0))
         before = member.state
         yield from stabilize(member)
-        changed = member.state != before
+        changed = member.state is not before
         yield from watch_predecessor(member)
         if member.active and member.state.isolated and not (yield from reattach(member)):
             yield from rejoin()
