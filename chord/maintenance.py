@@ -140,7 +140,10 @@ def _stabilize_once(member: Member) -> Operation[bool]:
         successor = member.state.successor
         try:
             answer = yield from ask_neighbours(member, successor)
-        except DEAD:
+        except PeerUnreachable:
+            member.drop_silent(successor)
+            return not member.state.isolated
+        except NotMember:
             member.drop(successor)
             return not member.state.isolated
         except RingcastError:
@@ -207,7 +210,10 @@ def rectify(member: Member) -> Operation[None]:
     if old is not None:
         try:
             yield from call(old, Ping(), Pong, attempts=2)
-        except DEAD:
+        except PeerUnreachable:
+            if member.state.predecessor == old:
+                member.drop_silent(old)
+        except NotMember:
             if member.state.predecessor == old:
                 member.drop(old)
         except RingcastError:

@@ -148,6 +148,14 @@ class Member:
         self._lost(contact(dead.address))  # whoever runs there next
         self.event("dropped", str(dead))
 
+    def drop_silent(self, silent: Pointer) -> None:
+        """Forget a member that did not answer, and with it all others that its process has: they are as dead."""
+        state = self._state
+        known = [state.predecessor] if state.predecessor is not None else []
+        for pointer in dict.fromkeys((*known, *state.successors, *self.fingers)):
+            if pointer.address == silent.address != self.me.address:
+                self.drop(pointer)
+
     def fill_finger(self, index: int, owner: Pointer) -> None:
         """Set the fingers that one lookup answered."""
         before = self.fingers.changes
