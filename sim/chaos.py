@@ -37,7 +37,8 @@ COMES_BACK = 20
 """How often an action that ends a process waits POLL_S for the ring to have rested, before it is left out."""
 
 LEAVE_WITHIN_S = 4.0
-PATIENCE_S = 5.0
+PATIENCE_S = 15.0
+"""How long a client asks for: those whose successors have all died first find that out one by one."""
 
 LEAST_DELIVERIES = 200
 LEAST_FAULTS = 5
@@ -281,7 +282,7 @@ class Chaos:
     # Budgets -------------------------------------------------------------------------------------------------------
 
     def _rested(self) -> bool:
-        """Whether the ring is ideal, and every record that surely exists is at its owner and as many as it should be."""
+        """Whether the ring is ideal, and its owner and as many others as should hold each record that surely exists."""
         cluster = self.cluster
         if self._splits or not self._settled():
             return False
@@ -313,7 +314,13 @@ class Chaos:
         self._principals.rest_on(self.cluster.members())
 
     def _spend(self, action: Action) -> list[str]:
-        """The processes that an action ends now; it comes back once the ring has rested when the budget is spent."""
+        """The processes that an action ends now; it comes back once the ring has rested when the budget is spent.
+
+        Where live processes may be taken for dead, only what the ring has rested on may end: how much else it can bear
+        nobody knows.
+        """
+        if not self._strict:
+            self._budget = 0
         if not self._budget and self._rested():
             self._refill()
         if not self._budget:
@@ -440,7 +447,8 @@ class Chaos:
         client = self._clients[number % CLIENTS]
         vias = [address for address in self._running() if not self._apart(client.kernel.address, address)]
         turn = (number >> 8) % len(vias) if vias else 0
-        return client, vias[turn:] + vias[:turn]
+        joining = [address for address in self.cluster.nodes if address not in vias] if vias else []
+        return client, vias[turn:] + vias[:turn] + joining
 
     def _write(self, action: Action, deletes: bool) -> None:
         place = f"name-{(action.number >> 4) % NAMES}", "ab"[action.number & 1]
