@@ -20,10 +20,27 @@ from chord import wire
 from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import ASKING, Arrived, Failure, Noted, Pointer, Reply, ReplyBody, Request, RequestBody
+from chord.messages import (
+    ASKING,
+    Arrived,
+    ConfirmOwner,
+    Failure,
+    Forward,
+    Get,
+    NextHop,
+    Noted,
+    Pointer,
+    Reply,
+    ReplyBody,
+    Request,
+    RequestBody,
+)
 from chord.round_trips import Peer, RoundTrips
 
 LATE_CALLS_KEPT = 1_024
+
+LOOKUP_STEPS = (NextHop, ConfirmOwner, Forward, Get)
+"""Requests of which a driver says at once when they cannot be sent: whoever looks for something has others to ask."""
 
 
 class Send(msgspec.Struct):
@@ -63,6 +80,7 @@ class Driven(Protocol):
 
     def start(self, operation: Operation[Any], then: Then | None = None) -> None: ...
     def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]: ...
+    def on_unsent(self, send: Send, now: float) -> list[Output]: ...
     def on_timer(self, now: float) -> list[Output]: ...
     def deadline(self) -> float | None: ...
     def take(self) -> list[Output]: ...
@@ -144,6 +162,22 @@ class Kernel:
             self._on_request(source, message)
         if self._ready or self._here:
             self._run()
+        return self.take()
+
+    def on_unsent(self, send: Send, now: float) -> list[Output]:
+        """A step of a lookup was not sent, since the connection that there was to its address is broken.
+
+        That proves nobody dead: a lookup passes over the peer, and whoever keeps the ring waits for time-outs.
+        """
+        self.now = now
+        self.round_trips.peer(send.address).broke(now)
+        body = send.message.body
+        if type(body) is Forward:
+            self.cast(body.asker, Arrived(body.token, None, body.path))
+        elif (waiting := self._calls.pop(send.message.call, None)) is not None:
+            error = PeerUnreachable(f"the connection to {send.address} is broken")
+            self._ready.append((waiting.running, None, error))
+        self._run()
         return self.take()
 
     def on_timer(self, now: float) -> list[Output]:

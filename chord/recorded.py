@@ -95,11 +95,18 @@ class Told(Event, tag="reply"):
     frame: bytes
 
 
+class Unsent(Event, tag="unsent"):
+    """A step of a lookup was not sent, for the connection to its address was broken."""
+
+    address: str
+    frame: bytes
+
+
 class Woken(Event, tag="timer"):
     """A deadline was over."""
 
 
-AnyEvent = Clock | Began | Asked | Told | Woken
+AnyEvent = Clock | Began | Asked | Told | Unsent | Woken
 
 
 def effect_of(output: Output) -> Effect:

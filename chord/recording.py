@@ -16,9 +16,22 @@ from typing import Any
 from chord import wire
 from chord.effects import Operation
 from chord.errors import LocalProtocolError
-from chord.kernel import Kernel, Output, Respond, Then
+from chord.kernel import Kernel, Output, Respond, Send, Then
 from chord.messages import Reply, Request
-from chord.recorded import FORMAT, AnyEvent, Asked, Began, Clock, Effect, Recorded, Told, Woken, digest_of, effect_of
+from chord.recorded import (
+    FORMAT,
+    AnyEvent,
+    Asked,
+    Began,
+    Clock,
+    Effect,
+    Recorded,
+    Told,
+    Unsent,
+    Woken,
+    digest_of,
+    effect_of,
+)
 from chord.settings import Settings
 
 BUFFERED_BYTES = 64 * 1024
@@ -158,6 +171,11 @@ class RecordedKernel:
             return self._happened(Told(now=now, frame=frame), lambda: self._kernel.on_message(None, message, now))
         route = _Route(self._count + 1, source)
         return self._happened(Asked(now=now, frame=frame), lambda: self._kernel.on_message(route, message, now))
+
+    def on_unsent(self, send: Send, now: float) -> list[Output]:
+        """A request was not sent."""
+        event = Unsent(now=now, address=send.address, frame=wire.encode(send.message))
+        return self._happened(event, lambda: self._kernel.on_unsent(send, now))
 
     def on_timer(self, now: float) -> list[Output]:
         """Time passed."""

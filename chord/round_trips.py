@@ -49,6 +49,11 @@ class Peer:
         self.timeouts += 1
         self.last_timeout_at = now
 
+    def broke(self, now: float) -> None:
+        """The connection to it broke: as good as timed out twice, for those who only pass over whom they suspect."""
+        self.timeouts = max(self.timeouts, SUSPECT_AFTER)
+        self.last_timeout_at = now
+
     def timeout_s(self, attempt: int = 0) -> float:
         """How long to wait for a reply; each further attempt waits twice as long, up to the ceiling."""
         timeout_s = self.base_s * (1 << attempt)

@@ -19,7 +19,7 @@ from zmq import zmq_poll
 from chord import wire
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
-from chord.kernel import Driven, Emit, Output, Respond, Send, Then
+from chord.kernel import LOOKUP_STEPS, Driven, Emit, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
 from chord.messages import Reply
 from chord.outcome import Outcome
@@ -52,14 +52,18 @@ monotonic = time.monotonic
 
 
 class _Peer:
-    """The DEALER to one peer, what waits for its connection, and the calls whose replies are due, with their times."""
+    """The DEALER to one peer, what waits for its connection, and the calls whose replies are due, with their times.
 
-    __slots__ = ("awaited", "backlog", "socket")
+    `reached`: something was sent to it. When nothing can be sent any more, its connection is broken.
+    """
+
+    __slots__ = ("awaited", "backlog", "reached", "socket")
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
         self.backlog: deque[tuple[float, bytes]] = deque()
         self.awaited: dict[int, float] = {}
+        self.reached = False
 
 
 class ZmqDriver:
@@ -203,13 +207,17 @@ class ZmqDriver:
     # Sending -------------------------------------------------------------------------------------------------------
 
     def _carry_out(self, outputs: list[Output]) -> None:
+        unsent: list[Send] = []
         for output in outputs:
             if type(output) is Send:
-                self._send(output)
+                if not self._send(output):
+                    unsent.append(output)
             elif type(output) is Respond:
                 self._respond(output.route, output.message)
             elif type(output) is Emit and self._keep is not None:
                 self._keep(output.row)
+        for send in unsent:
+            self._carry_out(self._kernel.on_unsent(send, monotonic()))
 
     def _respond(self, route: list[bytes], reply: Reply) -> None:
         assert self._router is not None
@@ -221,31 +229,38 @@ class ZmqDriver:
         except zmq.ZMQError:
             return  # a peer that does not read its replies loses them
 
-    def _send(self, output: Send) -> None:
+    def _send(self, output: Send) -> bool:
+        """Send a request, or have it wait for a connection; False: a step of a lookup whose peer's connection broke."""
         address, message = output.address, output.message
         peer = self._peers.get(address)
         if peer is None:
             try:
                 peer = self._open_peer(address, needed=message.call != 0 or output.answered_elsewhere)
             except (LocalProtocolError, zmq.ZMQError):
-                return  # an address that cannot be connected to: the call times out
+                return True  # an address that cannot be connected to: the call times out
             if peer is None:
-                return
+                return True
         else:
             self._peers.move_to_end(address)
         frame = wire.encode(message)
+        sent = False
+        if not peer.backlog:
+            try:
+                peer.socket.send(frame, NOBLOCK)
+                sent = peer.reached = True
+            except zmq.Again:
+                pass
+        if not sent:
+            if peer.reached and isinstance(message.body, LOOKUP_STEPS):
+                return False
+            if len(peer.backlog) < MAX_BACKLOG:
+                peer.backlog.append((monotonic(), frame))
         if message.call:
             peer.awaited[message.call] = self._asked_at = self._kernel.now
         elif output.answered_elsewhere:
             self._asked_at = self._kernel.now
-        if not peer.backlog:
-            try:
-                peer.socket.send(frame, NOBLOCK)
-            except zmq.Again:
-                peer.backlog.append((monotonic(), frame))
-        elif len(peer.backlog) < MAX_BACKLOG:
-            peer.backlog.append((monotonic(), frame))
         self._poll_for(peer)
+        return True
 
     def _poll_for(self, peer: _Peer) -> None:
         """Poll a peer's socket for just what is due from it: an idle socket in the poll set costs every turn."""
@@ -277,6 +292,7 @@ class ZmqDriver:
             if queued_at >= oldest:
                 try:
                     peer.socket.send(frame, NOBLOCK)
+                    peer.reached = True
                 except zmq.Again:
                     return
             peer.backlog.popleft()

@@ -20,7 +20,7 @@ from chord import wire
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError, RingcastError
 from chord.host import Host
-from chord.kernel import Output
+from chord.kernel import Output, Send
 from chord.recorded import (
     FORMAT,
     OPERATIONS,
@@ -34,6 +34,7 @@ from chord.recorded import (
     Recorded,
     Sent,
     Told,
+    Unsent,
     digest_of,
     effect_of,
 )
@@ -132,6 +133,8 @@ class _Replayer:
                 return kernel.on_message(number, wire.decode_request(event.frame), event.now)
             case Told():
                 return kernel.on_message(None, wire.decode_reply(event.frame), event.now)
+            case Unsent():
+                return kernel.on_unsent(Send(event.address, wire.decode_request(event.frame)), event.now)
         return kernel.on_timer(event.now)
 
     def _operation(self, event: Began) -> Operation[Any]:

@@ -10,11 +10,12 @@ import pytest
 import zmq
 
 from chord import wire, zmq_driver
-from chord.effects import call, cast
+from chord.effects import Call, call, cast
 from chord.errors import PeerUnreachable
 from chord.kernel import Kernel
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import Nudge, Ping, Pointer, Pong, Reply
+from chord.messages import ConfirmOwner, Forward, Get, Hop, NextHop, Nudge, Owned, Page, Ping, Pointer, Pong, Reply
+from chord.round_trips import FLOOR_S
 from chord.sockets import bind, make_context, make_socket
 from chord.zmq_driver import ZmqDriver
 from tests.waiting import eventually
@@ -29,6 +30,7 @@ class Asking:
         self.context = make_context()
         self.kernel = Kernel("ringcast", "asker", random.Random(1))
         self.driver = ZmqDriver(self.context, self.kernel)
+        self.routers: list[zmq.Socket] = []
 
     def server(self, answers) -> Pointer:
         """A server that answers a request with the frames that `answers(call)` returns."""
@@ -41,7 +43,16 @@ class Asking:
                 router.send_multipart([route, body])
 
         self.driver.watch(router, readable)
+        self.routers.append(router)
         return Pointer(1, f"127.0.0.1:{port}", 1)
+
+    def break_off(self, peer: Pointer) -> None:
+        """The server started last is gone, and the driver's connection to it is broken."""
+        router = self.routers.pop()
+        self.driver.unwatch(router)
+        router.close(linger=0)
+        socket = self.driver._peers[peer.address].socket
+        eventually(lambda: not socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT, DEADLINE_S, "the connection to break")
 
     def ask(self, to: Pointer):
         """One call, and what it ended with."""
@@ -221,3 +232,72 @@ def test_sockets_to_the_dead_are_closed_while_all_others_answer_at_once(asking, 
     assert "127.0.0.1:9" in asking.driver._peers
 
     eventually(lambda: isinstance(asking.ask(quick), Pong) and "127.0.0.1:9" not in asking.driver._peers, DEADLINE_S)
+
+
+STEPS = [(NextHop(7), Hop), (ConfirmOwner(7), Owned), (Get("a"), Page)]
+
+
+@pytest.mark.parametrize(("step", "answer"), STEPS, ids=[type(step).__name__ for step, _ in STEPS])
+def test_a_step_of_a_lookup_does_not_wait_for_a_broken_connection(asking, step, answer):
+    """It ends at once, before any time-out, and the peer is suspected by lookups from then on."""
+    peer = asking.server(lambda call_id: [pong(call_id)])
+    asking.ask(peer)
+    asking.break_off(peer)
+    outcome: list = []
+
+    asking.driver.start(call(peer, step, answer), lambda reply, error: outcome.append(error or reply))
+
+    assert isinstance(outcome[0], PeerUnreachable)
+    assert str(outcome[0]) == f"the connection to {peer.address} is broken"
+    assert asking.kernel.round_trips.suspected(peer.address, asking.kernel.now)
+
+
+def test_whoever_keeps_the_ring_waits_for_a_broken_connection(asking):
+    """A ping is sent when the connection is there again: a connection that broke is no proof of death."""
+    peer = asking.server(lambda call_id: [pong(call_id)])
+    asking.ask(peer)
+    asking.break_off(peer)
+    outcome: list = []
+
+    asking.driver.start(call(peer, Ping(), Pong, attempts=8), lambda reply, error: outcome.append(error or reply))
+    assert outcome == []
+    again = make_socket(asking.context, zmq.ROUTER)
+    eventually(lambda: bind(again, "127.0.0.1", int(peer.address.rpartition(":")[2])), DEADLINE_S)
+
+    def readable() -> None:
+        route, frame = again.recv_multipart()
+        again.send_multipart([route, pong(wire.decode_request(frame).call)])
+
+    asking.driver.watch(again, readable)
+    deadline = time.monotonic() + DEADLINE_S
+    asking.driver.run(lambda: bool(outcome) or time.monotonic() > deadline)
+
+    assert outcome == [Pong()]
+
+
+def test_a_first_connection_is_waited_for(asking):
+    """Nobody has been reached there yet, so nothing broke: the step goes out when the connection is made."""
+    peer = asking.server(lambda call_id: [wire.encode(Reply(PROTOCOL_VERSION, call_id, Owned(Pointer(1, "a:1", 1))))])
+    outcome: list = []
+
+    asking.driver.start(call(peer, ConfirmOwner(7), Owned), lambda reply, error: outcome.append(error or reply))
+    deadline = time.monotonic() + DEADLINE_S
+    asking.driver.run(lambda: bool(outcome) or time.monotonic() > deadline)
+
+    assert outcome == [Owned(Pointer(1, "a:1", 1))]
+
+
+def test_a_recursive_lookup_over_a_broken_connection_is_lost_at_once(asking):
+    """Its asker, here the same process, is told that there is no way on."""
+    peer = asking.server(lambda call_id: [pong(call_id)])
+    asking.ask(peer)
+    asking.break_off(peer)
+    outcome: list = []
+
+    def lookup():
+        return (yield Call(peer, Forward(7, "asker", 5), token=5))
+
+    asking.driver.start(lookup(), lambda arrived, error: outcome.append(error or arrived))
+
+    assert outcome[0].owner is None
+    assert asking.kernel.round_trips.lookups.mean_s < FLOOR_S

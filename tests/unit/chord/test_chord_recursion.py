@@ -408,3 +408,37 @@ def test_the_errors_of_a_member_reach_whoever_called_it(world):
     outputs = hosts[0].kernel.on_message("route", Request(1, "ringcast", 4, Forward(250, "client", 5)), world.now)
 
     assert [output.message.body.kind for output in outputs] == ["Busy"]
+
+
+# What could not be sent --------------------------------------------------------------------------------------------
+
+
+def test_a_forwarder_whose_connection_broke_tells_the_asker(world):
+    """The lookup is lost, and its asker need not wait; the next one goes another way."""
+    hosts = boot(world, RING)
+    kernel = hosts[1].kernel
+    (send,) = kernel.on_message("route", Request(1, "ringcast", 0, Forward(90, "client", 5)), world.now)
+    assert send.address == "n800:1"
+
+    (told,) = kernel.on_unsent(send, world.now)
+
+    assert told.address == "client"
+    assert told.message.body == Arrived(5, None, send.message.body.path)
+    assert cast_to(world, hosts[1], Forward(90, "client", 6))[0][0] == "n500:1"
+
+
+def test_a_call_that_was_not_sent_ends_at_once(asker):
+    """And only that one; the peer is suspected until it answers or the suspicion is old."""
+    asker.now = 100.0
+    outcome: list = []
+    for _ in range(2):
+        asker.start(call(pointer(300), Ping(), Pong), lambda result, error: outcome.append(error or result))
+    first, second = asker.take()
+
+    assert asker.on_unsent(first, 100.1) == []
+
+    assert [str(each) for each in outcome] == ["the connection to n300:1 is broken"]
+    assert asker.round_trips.suspected("n300:1", 100.1)
+    asker.on_message(None, Reply(1, second.message.call, Pong()), 100.2)
+    assert outcome[1] == Pong()
+    assert not asker.round_trips.suspected("n300:1", 100.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from chord import wire
 from chord.effects import Operation
 from chord.host import Host
-from chord.messages import Request
-from chord.recorded import OPERATIONS, Asked, Began, Kept, Sent
+from chord.kernel import Kernel, Send
+from chord.messages import NextHop, Request
+from chord.recorded import OPERATIONS, AnyEvent, Asked, Began, Kept, Sent, Unsent
+from chord.recording import RecordedKernel
 from chord.settings import Settings
 from sim.cluster import Cluster, address_of
 from sim.replay import Unreadable, replay
@@ -99,6 +102,29 @@ def test_a_changed_input_is_noticed(recording):
     assert difference is not None
     assert difference.event == number + 1
     assert "WrongCluster" in difference.seen
+
+
+def test_what_could_not_be_sent_is_recorded_and_replayed(recording):
+    """A driver that tells of a broken connection is an event like any other, with what the kernel does then."""
+    first, events = taken_apart(recording)
+    number, sent = next(
+        (number, effect)
+        for number, event in enumerate(events)
+        for effect in event.effects
+        if isinstance(effect, Sent) and isinstance(wire.decode_request(effect.frame).body, NextHop)
+    )
+    lost = Unsent(now=events[number].now, address=sent.address, frame=sent.frame)
+    kept: list[AnyEvent] = []
+    kernel = RecordedKernel(Kernel("ringcast", "a:1", random.Random(1)), kept.append)
+    kernel.on_unsent(Send(lost.address, wire.decode_request(lost.frame)), lost.now)
+
+    so_far = [*events[: number + 1], lost]
+    whole = replay(put_together(recording.with_name("unsent"), first, so_far))
+    went_on = replay(put_together(recording.with_name("went-on"), first, so_far + events[number + 1 :]))
+
+    assert kept == [lost]
+    assert (whole.events, whole.difference) == (number + 2, None)
+    assert went_on.difference is not None  # the call was over when its reply came
 
 
 def test_another_seed_is_noticed(recording):
