@@ -119,7 +119,9 @@ class RecordStore:
         if put.deleted and (held is None or not held.live(now)) and put.version == 0:
             return self._travelling(put.name, put.entry, held, now), False
         expires = now + put.lease_s
-        guard = max(expires, held.guard_until if held else expires)
+        # A version that somebody names may be one more than what is held elsewhere, on the other side of a split.
+        unknown = now + MAX_LEASE_S if put.deleted and put.version else expires
+        guard = max(expires, held.guard_until if held else unknown)
         new = _Held(version, put.value, expires, guard, put.notify, put.deleted)
         if held is not None and version == held.version:
             new = _newer(held, new)
