@@ -491,17 +491,23 @@ class Chaos:
     def _read(self, client: Client, name: str, vias: list[str]) -> None:
         self._asking += 1
         outcome = client.process.start(client.ring(vias, PATIENCE_S).get(name))
-        outcome.when_done(partial(self._have_read, self._ledger.promised(name), name, vias[0]))
+        outcome.when_done(partial(self._have_read, self._ledger.promised(name), name, vias))
 
     def _have_read(
-        self, promised: dict[Place, int], name: str, via: str, read: list[Entry] | None, error: RingcastError | None
+        self,
+        promised: dict[Place, int],
+        name: str,
+        vias: list[str],
+        read: list[Entry] | None,
+        error: RingcastError | None,
     ) -> None:
         self._asking -= 1
         if read is None:
-            raise Stuck(f"{name} could not be read through {via}: {error}")
+            self._unanswered(f"{name} could not be read", vias, error)
+            return
         faults = self._ledger.judge(promised, read)
         if faults:
-            raise Broken("\n".join([f"read of {name} through {via}:", *faults]))
+            raise Broken("\n".join([f"read of {name} through {vias[0]}:", *faults]))
 
     def _lookup(self, action: Action) -> None:
         client, vias = self._whom(action.number >> 8)
@@ -513,19 +519,25 @@ class Chaos:
             self._watched[action.number] = key, set(self._owners(key))
         self._asking += 1
         outcome = client.process.start(client.ring(vias, PATIENCE_S).locate(name))
-        outcome.when_done(partial(self._found, action.number, vias[0]))
+        outcome.when_done(partial(self._found, action.number, vias))
         self._count("lookup")
 
-    def _found(self, number: int, via: str, walk: Walk | None, error: RingcastError | None) -> None:
+    def _unanswered(self, what: str, vias: list[str], error: RingcastError | None) -> None:
+        """Whoever knew only processes that have all gone cannot be answered."""
+        if any(via in self.cluster.nodes for via in vias):
+            raise Stuck(f"{what} through {vias[0]}: {error}")
+
+    def _found(self, number: int, vias: list[str], walk: Walk | None, error: RingcastError | None) -> None:
         self._asking -= 1
         watched = self._watched.pop(number, None)
         if watched is None:
             return
         if walk is None:
-            raise Stuck(f"lookup through {via} failed: {error}")
+            self._unanswered("a lookup failed", vias, error)
+            return
         if walk.owner not in watched[1]:
             named = ", ".join(str(pointer) for pointer in watched[1])
-            raise Broken(f"lookup of {watched[0]:x} through {via} named {walk.owner}, not one of {named}")
+            raise Broken(f"lookup of {watched[0]:x} through {vias[0]} named {walk.owner}, not one of {named}")
 
     def _distinct(self) -> list[str]:
         """Addresses none of whose identifiers is another's."""
