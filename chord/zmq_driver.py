@@ -41,6 +41,10 @@ IDLE_S = 1.0
 FORGET_REPLIES_S = 5.0
 """A reply that has not come after this long is not polled for any more."""
 
+UNACKNOWLEDGED_MS = 5_000
+"""A connection on which nothing arrives for this long is made anew. TCP waits twice as long before each repetition, so
+that after a minute without a network it would be silent for most of another."""
+
 # As plain integers: arithmetic on pyzmq's enumerations costs a microsecond each time.
 POLLIN = int(zmq.POLLIN)
 POLLOUT = int(zmq.POLLOUT)
@@ -307,6 +311,7 @@ class ZmqDriver:
                 return None
             self._close_peer(least or next(iter(self._peers)))
         socket = make_socket(self._context, zmq.DEALER)
+        socket.setsockopt(zmq.TCP_MAXRT, UNACKNOWLEDGED_MS)
         try:
             socket.connect(target)
         except zmq.ZMQError:

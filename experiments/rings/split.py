@@ -21,7 +21,7 @@ from experiments.rings.observer import Observer, Views
 from experiments.rings.settle import is_ideal
 
 FORMED_WITHIN_S = 60.0
-ONE_RING_WITHIN_S = 120.0
+ONE_RING_WITHIN_S = 30.0
 FOUND_WITHIN_S = 60.0
 SHARED = 40
 """Records written before the cut, which both halves change during it."""

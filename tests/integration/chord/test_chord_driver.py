@@ -301,3 +301,13 @@ def test_a_recursive_lookup_over_a_broken_connection_is_lost_at_once(asking):
 
     assert outcome[0].owner is None
     assert asking.kernel.round_trips.lookups.mean_s < FLOOR_S
+
+
+def test_a_connection_that_carries_nothing_is_not_kept_for_minutes(asking):
+    """TCP doubles its pauses while a cable is out; a ring cut for a minute took half of another to be one again."""
+    peer = asking.server(lambda call: [wire.encode(Reply(PROTOCOL_VERSION, call, Pong()))])
+    asking.ask(peer)
+
+    (connection,) = asking.driver._peers.values()
+
+    assert 0 < connection.socket.getsockopt(zmq.TCP_MAXRT) <= 10_000
