@@ -33,6 +33,9 @@ MAX_PEERS = 512
 LOOK_S = 0.0002
 """How long a reply is looked for before the thread goes to sleep; most come within half of it."""
 
+LOOK_ELSEWHERE_S = 0.0006
+"""The same for the answer to a recursive lookup, which has passed several processes before it is here."""
+
 MAX_BACKLOG = 256
 """Messages kept for a peer while its connection is being made."""
 
@@ -90,7 +93,7 @@ class ZmqDriver:
         self._keep = keep
         self._peers: OrderedDict[str, _Peer] = OrderedDict()
         self._by_socket: dict[Socket, _Peer] = {}
-        self._swept_at = self._asked_at = 0.0
+        self._swept_at = self._look_until = 0.0
         self._watched: dict[Socket | int, Callable[[], None]] = {}
         self._interest: dict[Any, int] = {}
         if router is not None:
@@ -146,12 +149,12 @@ class ZmqDriver:
     def _poll(self, wait_s: float) -> list[tuple[Any, int]]:
         """The sockets on which something happens within the time, and what.
 
-        For LOOK_S after a request this looks again and again, and lets others run in between: to go to sleep and be
+        For a moment after a request this looks again and again, and lets others run in between: to go to sleep and be
         woken would take half as long as the reply.
         """
         interest = list(self._interest.items())
         if wait_s > 0:
-            look_until = self._asked_at + LOOK_S
+            look_until = self._look_until
             while monotonic() < look_until:
                 if ready := zmq_poll(interest, 0):
                     return ready
@@ -260,9 +263,10 @@ class ZmqDriver:
             if len(peer.backlog) < MAX_BACKLOG:
                 peer.backlog.append((monotonic(), frame))
         if message.call:
-            peer.awaited[message.call] = self._asked_at = self._kernel.now
+            now = peer.awaited[message.call] = self._kernel.now
+            self._look_until = now + LOOK_S
         elif output.answered_elsewhere:
-            self._asked_at = self._kernel.now
+            self._look_until = self._kernel.now + LOOK_ELSEWHERE_S
         self._poll_for(peer)
         return True
 
