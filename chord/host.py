@@ -60,7 +60,7 @@ class Host:
         member = Member(self.kernel, self.settings, me, self._note_lost, self.members)
         record_requests.install(member)
         recursion.install(member)
-        member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize(member))
+        member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize_now(member))
         member.start_repairing = lambda: self.kernel.start(repair(member))
         member.start_yielding = lambda low, sender: self.kernel.start(handover.yield_arc(member, low, sender))
         member.start_meeting = lambda peer: self.kernel.start(self.healing.meet(member, peer))

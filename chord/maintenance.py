@@ -117,9 +117,8 @@ def _taken(member: Member, holder: Pointer) -> LocalProtocolError:
 
 
 def stabilize(member: Member) -> Operation[None]:
-    """Stabilize until nothing closer is found, then tell the successor."""
+    """Stabilize until nothing closer is found, then tell the successor. Nothing if that goes on already."""
     if member.stabilizing:
-        member.stabilize_again = True
         return
     member.stabilizing = True
     for _ in range(ROUNDS_IN_A_ROW):
@@ -128,6 +127,12 @@ def stabilize(member: Member) -> Operation[None]:
         if not changed and not member.stabilize_again:
             break
     member.stabilizing = False
+
+
+def stabilize_now(member: Member) -> Operation[None]:
+    """Stabilize because of some news, once more if that goes on already: it may be past what the news is about."""
+    member.stabilize_again = True
+    yield from stabilize(member)
 
 
 def _stabilize_once(member: Member) -> Operation[bool]:
