@@ -193,8 +193,7 @@ class Kernel:
                 if waiting is not None:
                     self._timed_out(due, waiting)
         self._run()
-        deadline = self.deadline()
-        self.due = inf if deadline is None else deadline
+        self.deadline()
         return self.take()
 
     def deadline(self) -> float | None:
@@ -203,8 +202,10 @@ class Kernel:
         while timers:
             when, _, due = timers[0]
             if isinstance(due, _Running) or due in self._calls:
+                self.due = when
                 return when
             heappop(timers)  # the time-out of a call that was answered
+        self.due = inf
         return None
 
     def take(self) -> list[Output]:

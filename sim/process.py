@@ -115,10 +115,15 @@ class Process:
         self._carry_out(self.kernel.on_message(None, reply, now))
 
     def _on_deadline(self) -> None:
-        due, self._wake, self._wake_at = self._wake_at, None, inf
+        # What rounding takes from the clock must not keep the deadline from having come.
+        now = max(self._clock(), self._wake_at)
+        self._wake, self._wake_at = None, inf
         if self._paused is None and not self.crashed:
-            # What rounding takes from the clock must not keep the deadline from having come.
-            self._carry_out(self.kernel.on_timer(max(self._clock(), due)))
+            deadline = self.kernel.deadline()
+            if deadline is not None and deadline <= now:
+                self._carry_out(self.kernel.on_timer(now))
+            else:
+                self._sleep()  # what was to be timed out has been answered
 
     # Sending -------------------------------------------------------------------------------------------------------
 
@@ -132,6 +137,11 @@ class Process:
                 self._network.reply(self._endpoint, output.route, encode(output.message))
             elif type(output) is Emit:
                 self._keep(output.row)
+        if self.kernel.due < self._wake_at:
+            self._sleep()
+
+    def _sleep(self) -> None:
+        """Be woken when something is due."""
         due = self.kernel.due
         if due < self._wake_at:  # an earlier waking finds out by itself that nothing is due
             if self._wake is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import inf
 
 import pytest
 
@@ -263,6 +264,23 @@ def test_a_spawned_operation_goes_on_by_itself():
     assert begin(one, parent()) == ["at once"]
     one.on_timer(101.0)
     assert seen == [101.0]
+
+
+def test_nothing_is_due_before_it_says_so():
+    """`due` is never later than the deadline; asking for the deadline, or passing it, makes the two the same."""
+    one = kernel()
+    assert one.due == inf
+    outcome = begin(one, call(PEER, Ping(), Pong))
+    begin(one, sleep(5.0))
+    assert one.due == one.deadline() == 100.5
+
+    reply(one, sent(one)[0].message.call, Pong())
+    assert outcome == [Pong()]
+    assert one.due == 100.5  # it has not looked yet
+
+    assert one.deadline() == one.due == 105.0
+    one.on_timer(105.0)
+    assert one.due == inf
 
 
 def test_what_is_no_effect_is_an_error_that_says_where():

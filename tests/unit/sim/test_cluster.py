@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chord.effects import sleep
 from chord.errors import LookupFailed
 from chord.identifiers import IdentifierSpace
 from chord.settings import Settings
@@ -197,3 +198,20 @@ def test_the_same_seed_draws_the_same_clocks():
         rows.append(cluster.rows)
 
     assert rows[0] == rows[1] != rows[2]
+
+
+def test_a_process_wakes_for_what_is_due_and_for_little_else():
+    """A call that was answered has its process woken once at most, and what sleeps is woken in time."""
+    cluster = ring_of(1, link=Link(constant(0.01)))
+    client = cluster.client()
+
+    def asking_and_sleeping():
+        for _ in range(5):
+            yield from client.ring([address_of(0)]).get("name")
+            yield from sleep(0.1)
+        return cluster.now
+
+    began = cluster.now
+    ended = client.ask(asking_and_sleeping())
+
+    assert began + 0.5 < ended < began + 0.5 + 5 * 0.1
