@@ -59,7 +59,7 @@ def compare(name: str, seen: list[dict[str, Answers]]) -> list[Figure]:
             notes: dict[str, object] = {"nodes": NODES, "gets_each_run": len(seen[0][way].took_us)}
             notes["failed"] = sum(run[way].failed for run in seen)
             for peer in PEERS:
-                notes[f"{peer}_ms"] = statistics.median(run[peer] for run in of_run)
+                notes[f"{peer}_ms"] = round(statistics.median(run[peer] for run in of_run), 3)
                 notes[f"{peer}_ratio"] = round(statistics.median(run[way] / run[peer] for run in of_run), 3)
                 notes[f"{peer}_failed"] = sum(run[peer].failed for run in seen)
             notes["ms_each_run"] = of_run
