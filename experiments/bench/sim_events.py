@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import cycle
 
 from chord.effects import Call, Operation
 from chord.messages import NextHop, Ping, Pointer
@@ -15,6 +16,9 @@ from sim.cluster import Cluster
 from sim.ideal import start_ideal
 
 MEMBERS = (64, 1_000)
+QUESTIONS = 64
+"""So many each member asks before it starts over."""
+
 WALL_S = 2.0
 """How long each measurement lasts at least."""
 
@@ -44,7 +48,7 @@ def _calls(members: int, runs: int, progress: Progress) -> Figure:
     for index, node in enumerate(nodes):
         member = node.host.members[0]
         known = list(dict.fromkeys([*member.fingers, *member.state.successors]))
-        node.process.start(_ask(known, cluster.rng(f"asks/{index}"), counts, index))
+        node.process.start(_ask(_questions(known, cluster.rng(f"asks/{index}")), counts, index))
     cluster.scheduler.run_for(1.0)
     ours, heap, events = [], [], []
     with _Frozen():
@@ -60,13 +64,18 @@ def _calls(members: int, runs: int, progress: Progress) -> Figure:
     return figure("sim-events", ours, heap, "events of a bare heap; ours = calls", "1/s", notes)
 
 
-def _ask(known: Sequence[Pointer], rng: random.Random, counts: list[int], index: int) -> Operation[None]:
+def _questions(known: Sequence[Pointer], rng: random.Random) -> list[Call]:
+    """What one member asks, over and over: drawn beforehand, for it is not drawing that is measured."""
+    asked: list[Call] = []
+    for _ in range(QUESTIONS // 2):
+        asked += [Call(rng.choice(known), Ping()), Call(rng.choice(known), NextHop(rng.getrandbits(64)))]
+    return asked
+
+
+def _ask(questions: Iterable[Call], counts: list[int], index: int) -> Operation[None]:
     """Ask for ever, one call after the other; `counts[index]` tells how many were answered."""
-    ping = Ping()
-    while True:
-        yield Call(rng.choice(known), ping)
-        counts[index] += 1
-        yield Call(rng.choice(known), NextHop(rng.getrandbits(64)))
+    for question in cycle(questions):
+        yield question
         counts[index] += 1
 
 
