@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from chord import ring_state
 from chord.arcs import fetch_arc, send_arc
-from chord.effects import Operation, call, gather
+from chord.effects import Operation, call, gather, sleep
 from chord.errors import Busy, RingcastError
 from chord.member import Member
 from chord.messages import CompareArc, Pointer, Same
 
-REPAIRS_IN_A_ROW = 4
-"""Repairs without a pause while the neighbours change."""
+REPAIRS_IN_A_ROW = 5
+"""Repairs one after the other while the neighbours change, or do not answer."""
+
+REPAIR_PAUSE_S = 0.3
+"""Before the second of them, if somebody did not answer; each later pause is twice as long."""
 
 
 def repair(member: Member) -> Operation[bool]:
@@ -18,38 +21,41 @@ def repair(member: Member) -> Operation[bool]:
 
     An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
     An arc that has just grown is gathered from all that the list names: whoever joined since then is a replica that
-    knows no more.
+    knows no more. A replica that cannot be compared with, as one that has no records yet, is tried again soon.
     One at a time; what is asked for meanwhile has it go over the replicas once more. Returns whether all is the same.
     """
     if member.repairing:
         member.repair_again = True
         return False
     member.repairing = True
-    same = False
-    for _ in range(REPAIRS_IN_A_ROW):
+    same: bool | None = None
+    for turn in range(REPAIRS_IN_A_ROW):
         member.repair_again = False
         same = yield from _repair_once(member)
-        if not member.repair_again:
+        if same is None:
+            yield from sleep(REPAIR_PAUSE_S * 2**turn * member.kernel.rng.uniform(0.5, 1.0))
+        elif not member.repair_again:
             break
     member.repairing = False
-    return same
+    return bool(same)
 
 
-def _repair_once(member: Member) -> Operation[bool]:
-    if not member.active or not member.complete or member.state.predecessor is None:
+def _repair_once(member: Member) -> Operation[bool | None]:
+    """Whether all was the same; None when somebody did not answer."""
+    if not _answers(member):
         return False
     compared: set[str] = set()
     moves = member.moves
     low, _ = member.arc()
-    failed = False
-    same = True
-    if not member.holds((low + 1) % member.settings.space.size):
-        try:
+    try:
+        if not member.holds((low + 1) % member.settings.space.size):
             yield from gather_arc(member, low, member.reach)
-        except RingcastError:
-            failed = True
+        same = True
+        failed = False
+    except RingcastError:
+        same, failed = False, True
     for _ in range(member.settings.replicas):
-        if not member.active or not member.complete or member.state.predecessor is None:
+        if not _answers(member):
             return False
         replicas = ring_state.replicas(member.state, member.settings.replicas)
         target = next((pointer for pointer in replicas if pointer.address not in compared), None)
@@ -59,10 +65,17 @@ def _repair_once(member: Member) -> Operation[bool]:
         try:
             same = (yield from _repair_with(member, target)) and same
         except RingcastError:
-            failed = True  # the next repair, a little later, does it again
-    if not failed and member.moves == moves:
+            failed = True
+    if failed:
+        return None
+    if member.moves == moves:
         member.extend(low)
-    return same and not failed
+    return same
+
+
+def _answers(member: Member) -> bool:
+    """Whether there is an arc that this member answers for, and all of its records."""
+    return member.active and member.complete and member.state.predecessor is not None
 
 
 def _repair_with(member: Member, target: Pointer) -> Operation[bool]:
@@ -79,13 +92,14 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
     """Get what any other process of the list holds of an arc that a predecessor owned until lately.
 
     Not only the replicas that this member would have: others may have joined between, and hold nothing yet. Raises Busy
-    if none answers.
+    unless as many answer as hold a record beside its owner, or all.
     """
     kernel = member.kernel
     targets = ring_state.replicas(member.state, len(member.state.successors) + 1)
     alive = [pointer for pointer in targets if not kernel.round_trips.suspected(pointer.address, kernel.now)]
-    outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in alive or targets])
-    if outcomes and all(isinstance(outcome, RingcastError) for outcome in outcomes):
+    outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in alive])
+    heard = sum(not isinstance(outcome, RingcastError) for outcome in outcomes)
+    if heard < min(member.settings.replicas - 1, len(targets)):
         raise Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
 
 

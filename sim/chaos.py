@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from chord import ring_state
 from chord.errors import RingcastError
 from chord.identifiers import IdentifierSpace
 from chord.lookup import Walk
@@ -282,29 +283,26 @@ class Chaos:
     # Budgets -------------------------------------------------------------------------------------------------------
 
     def _rested(self) -> bool:
-        """Whether the ring is ideal, and its owner and as many others as should hold each record that surely exists."""
+        """Whether the ring is ideal, and each record that surely exists is held by the processes that ought to."""
         cluster = self.cluster
         if self._splits or not self._settled():
             return False
         members = cluster.members()
         if not all(member.complete for member in members):
             return False
-        enough = min(self.plan.replicas, len(cluster.nodes))
-        for place, version in self._ledger.living().items():
-            holders = self._holders(place, version)
-            owner = checks.right_owner(members, cluster.settings.space.key(place[0]))
-            if len(holders) < enough or owner.address not in holders:
+        return all(self._held(place, version) for place, version in self._ledger.living().items())
+
+    def _held(self, place: Place, version: int) -> bool:
+        """Whether the owner of an entry, and those that come after it, hold it."""
+        owner = checks.right_owner(self.cluster.members(), self.cluster.settings.space.key(place[0]))
+        member = next(one for one in self.cluster.nodes[owner.address].host.members if one.me == owner)
+        holders = [owner, *ring_state.replicas(member.state, self.plan.replicas)]
+        for pointer in holders:
+            host = self.cluster.nodes[pointer.address].host
+            entry = host.members[0].store.find(*place, host.kernel.now)
+            if entry is None or entry.version < version:
                 return False
         return True
-
-    def _holders(self, place: Place, version: int) -> set[str]:
-        holders = set()
-        for address, node in self.cluster.nodes.items():
-            kernel = node.host.kernel
-            entry = node.host.members[0].store.find(*place, kernel.now)
-            if entry is not None and entry.version >= version:
-                holders.add(address)
-        return holders
 
     def _refill(self) -> None:
         """From one rest to the next, fewer processes end than a list spans, than hold a record, and than there are."""
