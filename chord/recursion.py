@@ -130,6 +130,7 @@ def _confirm(member: Member, lookup: Forward) -> None:
     if (
         predecessor is None
         or len(denied) == MAX_FORWARDS
+        or predecessor in lookup.owners  # it was passed over for this member
         or kernel.round_trips.suspected(predecessor.address, kernel.now)
         or (lookup.denied and not _nearer_owner(member.settings.space, key, member.me, lookup.denied[-1]))
     ):

@@ -214,6 +214,16 @@ def test_an_owner_no_more_passes_on_to_its_predecessor(world):
     )
 
 
+def test_an_owner_that_was_passed_over_is_not_passed_on_to(world):
+    """Whoever named both suspects the predecessor: the asker is told at once, and need not wait for the dead."""
+    hosts = boot(world, RING)
+    before, passed_over, denying = (hosts[number].members[0].me for number in range(3))
+
+    ((address, body),) = cast_to(world, hosts[2], Forward(250, "client", 5, (before,), (passed_over, denying)))
+
+    assert (address, body.owner) == ("client", None)
+
+
 def test_a_denial_that_leads_away_from_the_key_ends_the_lookup(world):
     """Who is sent a lookup that somebody nearer has denied says that there is no way on."""
     hosts = boot(world, RING)
