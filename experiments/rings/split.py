@@ -31,6 +31,9 @@ ROUND_S = 0.5
 POLL_S = 0.1
 TURN_S = 0.005
 PATIENCE_S = 5.0
+ONCE_S = 0.0
+"""Writes are not repeated: else nobody knew under which versions, and in which half, their values are held."""
+
 LEASE_S = 3_600.0
 
 Progress = Callable[[str], None]
@@ -143,7 +146,7 @@ class SplitRun:
         if self._until(lambda: self._is_one("left", self._all()), FORMED_WITHIN_S, began_at) is None:
             raise ProcessFailed(f"a ring of {len(self._all())} did not form within {FORMED_WITHIN_S:.0f} s")
         for number in range(SHARED):
-            self._write("left", f"shared/{number}")
+            self._write("left", f"shared/{number}", PATIENCE_S)
         self._finish_writes()
 
     def _all(self) -> list[Node]:
@@ -192,13 +195,13 @@ class SplitRun:
                 self._report.two_rings_s = round(time.monotonic() - cut_at, 2)
                 self._progress(f"two rings after {self._report.two_rings_s} s")
 
-    def _write(self, side: str, name: str) -> None:
+    def _write(self, side: str, name: str, patience_s: float = ONCE_S) -> None:
         record = self._records.setdefault(name, Shared())
         count = self._report.writes[side] = self._report.writes[side] + 1
         value = None if name.startswith("shared/") and record.known and self._rng.random() < 0.2 else b"%d" % count
         via = [node.address for node in self._rng.sample(self._nodes[side], 2)]
         observer = self._observers[side]
-        ring = observer.ring(via, PATIENCE_S)
+        ring = observer.ring(via, patience_s)
         change = ring.delete(name, "e") if value is None else ring.put(name, "e", value, LEASE_S)
         self._under_way += 1
         observer.start(change, partial(self._written, side, record, value))

@@ -40,10 +40,13 @@ class Halves:
         """A client is cut off with its side."""
         self.cluster.network.split(["left", *self.sides["left"]], ["right", *self.sides["right"]], one_way)
 
-    def write(self, side: str, name: str, value: bytes | None) -> None:
-        """Begin to put a value, or to delete it if that is None."""
+    def write(self, side: str, name: str, value: bytes | None, patience_s: float = 0.0) -> None:
+        """Begin to put a value, or to delete it if that is None.
+
+        Once: of a put that is repeated nobody knows under which versions, and in which half, its value is held.
+        """
         client = self.clients[side]
-        ring = client.ring(self.rng.sample(self.sides[side], 3))
+        ring = client.ring(self.rng.sample(self.sides[side], 3), patience_s)
         change = ring.delete(name, "e") if value is None else ring.put(name, "e", value, 3600.0)
         client.process.start(change).when_done(partial(self.wrote, name, value))
 
@@ -78,7 +81,7 @@ def halved(seed: int, count: int, cut_off: int, vnodes: int = 1) -> Halves:
     assert cluster.converge(60.0) is not None
     halves = Halves(cluster, cut_off)
     for number in range(SHARED):
-        halves.write("left", f"shared {number}", b"before")
+        halves.write("left", f"shared {number}", b"before", patience_s=8.0)
     cluster.scheduler.run_for(10.0)
     assert len(halves.known) == SHARED
     return halves
