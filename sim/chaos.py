@@ -14,16 +14,19 @@ from chord import ring_state
 from chord.errors import RingcastError
 from chord.identifiers import IdentifierSpace
 from chord.lookup import Walk
+from chord.member import Member
 from chord.messages import Entry, Pointer
+from chord.ring_state import RingState
 from chord.settings import Settings
 from chord.trace import EventTrace
 from sim import checks, invariants
 from sim.cluster import Client, Cluster, Node, address_of
+from sim.latency import king
 from sim.ledger import Ledger, Place
 from sim.network import Link, uniform
 from sim.plan import CLIENTS, FAULTS, LONG_S, NAMES, Action, Kind, Plan
 
-LARGEST = 12
+LARGEST = 10
 """Processes at one time."""
 
 POOL = 40
@@ -87,9 +90,10 @@ class Chaos:
             heal_s=1.0,
             space=IdentifierSpace(plan.bits),
         )
-        self._calm = Link(uniform(*plan.latency_s))
-        self._raging = Link(uniform(*plan.latency_s), plan.loss, plan.duplication)
-        self.cluster = Cluster(plan.seed, settings, self._calm, plan.vnodes, keep=self._row)
+        latency = king(plan.seed) if plan.king else uniform(*plan.latency_s)
+        self._calm = Link(latency)
+        self._raging = Link(latency, plan.loss, plan.duplication)
+        self.cluster = Cluster(plan.seed, settings, self._calm, plan.vnodes, self._row, plan.drift)
         self._rng = self.cluster.rng("chaos")
         self._free = iter(self._distinct())
         self._clients = [self.cluster.client(f"client-{number}") for number in range(CLIENTS)]
@@ -103,7 +107,9 @@ class Chaos:
         self._tries: Counter[int] = Counter()
         self._watched: dict[int, tuple[int, set[Pointer]]] = {}
         self._principals = invariants.Principals()
-        self._seen: list[tuple[object, bool]] = []
+        self._comings = 0
+        self._members: list[Member] = []
+        self._seen: tuple[list[RingState], list[bool]] = [], []
         self._do: dict[Kind, Callable[[Action], None]] = {
             "join": self._join,
             "crash": self._crash,
@@ -241,12 +247,14 @@ class Chaos:
 
     def _looked_at(self) -> bool:
         """Judge the ring if the last event changed it. What the scheduler asks after each event; never done."""
-        members = self.cluster.members()
-        seen = [(member.state, member.active) for member in members]
-        before = self._seen
-        if len(seen) == len(before) and all(
-            state is was and active is were for (state, active), (was, were) in zip(seen, before, strict=True)
-        ):
+        cluster = self.cluster
+        if cluster.comings != self._comings:
+            self._comings = cluster.comings
+            self._members = cluster.members()
+        members = self._members
+        # Its field, not its property: this runs at every event.
+        seen = [member._state for member in members], [member.active for member in members]
+        if seen == self._seen:
             return False
         self._seen = seen
         self.verdict.checks += 1

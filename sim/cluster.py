@@ -77,6 +77,7 @@ class Cluster:
         self._vnodes = vnodes
         self._drift = drift
         self._lives = 0
+        self.comings = 0
 
     def rng(self, purpose: str) -> random.Random:
         """A source of chance of its own for each purpose, so that one draws nothing from another."""
@@ -100,6 +101,7 @@ class Cluster:
         """Put a ring process on the network, and leave to the caller what it does there."""
         assert address not in self.nodes, f"{address} runs already"
         self._lives += 1
+        self.comings += 1
         life = f"{address}/{self._lives}"
         host = Host(self.settings, address, self._vnodes, self.rng(life))
         rate, offset_s = self._clock_of(life)
@@ -127,6 +129,7 @@ class Cluster:
 
     def crash(self, address: str) -> None:
         """End a process without a word."""
+        self.comings += 1
         self.nodes.pop(address).process.crash()
 
     def restart(self, address: str, bootstrap: list[str]) -> Node:

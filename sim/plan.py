@@ -42,7 +42,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All of one run. Times are virtual seconds, latencies of one frame in one direction."""
+    """All of one run. Times are virtual seconds, latencies of one frame in one direction; `king`: of sim/latency.py."""
 
     seed: int
     style: Style
@@ -55,6 +55,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     stabilize_s: float
     repair_s: float
     latency_s: tuple[float, float]
+    king: bool = False
     loss: float = 0.0
     duplication: float = 0.0
     drift: float = 0.0
@@ -76,7 +77,7 @@ def draw(seed: int) -> Plan:
     start = rng.choice([1, 1, 2, 3, 4, 5, 6, 8]) if vnodes == 1 else rng.choice([1, 2, 3, 4])
     low = rng.choice([0.0005, 0.002, 0.01])
     successors = rng.randint(2, 8)
-    lasting_s = rng.uniform(2.0, 6.0)
+    lasting_s = rng.uniform(1.5, 4.5)
     return Plan(
         seed=seed,
         style=style,
@@ -86,9 +87,10 @@ def draw(seed: int) -> Plan:
         successors=successors,
         replicas=rng.randint(2, 4),
         vnodes=vnodes,
-        stabilize_s=rng.choice([0.15, 0.25, 0.4]),
+        stabilize_s=rng.choice([0.2, 0.4]),
         repair_s=rng.choice([0.5, 2.0, 20.0]),
         latency_s=(low, low * rng.uniform(1.0, 12.0) if style == "stop" else low * rng.uniform(1.0, 40.0)),
+        king=style != "stop" and rng.random() < 0.25,
         loss=0.0 if style == "stop" else rng.choice([0.0, 0.01, 0.05]),
         duplication=rng.choice([0.0, 0.02]),
         drift=0.0 if style == "stop" else rng.choice([0.0, 0.01, 0.05]),

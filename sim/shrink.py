@@ -14,6 +14,7 @@ TRIES = 400
 
 SIMPLER: tuple[dict[str, Any], ...] = (
     {"least": False},
+    {"king": False},
     {"loss": 0.0},
     {"duplication": 0.0},
     {"drift": 0.0},
