@@ -83,7 +83,7 @@ class Member:
         self.notifier: Pointer | None = None
         self.heard_at = 0.0
         self.siblings = [self] if siblings is None else siblings
-        self.store = siblings[0].store if siblings else RecordStore(settings.space)
+        self.store: RecordStore = siblings[0].store if siblings else RecordStore(settings.space)
         self.fingers = FingerTable(me, settings.space)
         self.handlers: dict[type, Handler] = {
             Ping: self._ping,

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from sim.chaos import Chaos, Verdict
+from sim.chaos import Chaos
 from sim.plan import draw
+from sim.stage import Verdict
 
 FAILURES_KEPT = 20
 SEEDS_AT_ONCE = 10

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sim.campaign import Totals, runs
-from sim.chaos import Chaos, Verdict
+from sim.chaos import Chaos
 from sim.commit import checked_out
 from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
 from sim.plan import Plan, draw
 from sim.render import plan_lines, totals_table, verdict_table
 from sim.shrink import shrink
+from sim.stage import Verdict
 from sim.traces import Traces
 
 Seed = Annotated[int | None, typer.Option(help="Draws the ring, the network and all that is done to them.", min=0)]

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sim.campaign import Totals
-from sim.chaos import Verdict
 from sim.plan import Plan
 from sim.run import Report
 from sim.scheduler import minutes
+from sim.stage import Verdict
 
 FAULTS_SHOWN = 10
 
