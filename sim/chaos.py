@@ -20,7 +20,7 @@ from sim.watch import Watch
 BEGIN_WITHIN_S = 60.0
 HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
 ANSWER_WITHIN_S = 30.0
-STAY_S = 1.0
+STAY_S = 0.6
 POLL_S = 0.1
 
 LEAST_DELIVERIES = 200
@@ -99,8 +99,9 @@ class Chaos:
             self.cluster.scheduler.at(began + action.at, partial(self._perform, action))
         last = self.plan.actions[-1].at if self.plan.actions else 0.0
         self._run_for(last + POLL_S)
-        if self._faults.waiting:
-            self._run_for(WAIT_S * WAITS)
+        for _ in range(WAITS):
+            if self._faults.waiting:
+                self._run_for(WAIT_S)
         while self.plan.least and sum(self.stage.verdict.faults.values()) < LEAST_FAULTS:
             self._perform_one("join" if len(self.cluster.nodes) < LARGEST else "restart")
             self._run_for(2 * POLL_S)

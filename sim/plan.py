@@ -73,11 +73,11 @@ def draw(seed: int) -> Plan:
     """The plan of a seed."""
     rng = random.Random(f"{seed}/plan")
     style: Style = rng.choice(["stop", "stop", "stop", "rough", "split"])
-    vnodes = rng.choice([1, 1, 1, 1, 2, 3])
+    vnodes = rng.choice([1, 1, 1, 1, 1, 1, 2, 3])
     start = rng.choice([1, 1, 2, 3, 4, 5, 6, 8]) if vnodes == 1 else rng.choice([1, 2, 3, 4])
     low = rng.choice([0.0005, 0.002, 0.01])
     successors = rng.randint(2, 8)
-    lasting_s = rng.uniform(1.5, 4.5)
+    lasting_s = rng.uniform(1.0, 4.0)
     return Plan(
         seed=seed,
         style=style,
@@ -87,7 +87,7 @@ def draw(seed: int) -> Plan:
         successors=successors,
         replicas=rng.randint(2, 4),
         vnodes=vnodes,
-        stabilize_s=rng.choice([0.2, 0.4]),
+        stabilize_s=rng.choice([0.25, 0.4, 0.4]),
         repair_s=rng.choice([0.5, 2.0, 20.0]),
         latency_s=(low, low * rng.uniform(1.0, 12.0) if style == "stop" else low * rng.uniform(1.0, 40.0)),
         king=style != "stop" and rng.random() < 0.25,
