@@ -28,6 +28,7 @@ class Faults:
         self._watch = watch
         self._questions = questions
         self._budget = 0
+        self._over = False
         self._waits: Counter[int] = Counter()
 
     # The budget ----------------------------------------------------------------------------------------------------
@@ -68,9 +69,15 @@ class Faults:
         turn = action.number % len(running) if running else 0
         return (running[turn:] + running[:turn])[:count]
 
+    def end(self) -> None:
+        """Nothing is done any more, and the network is one again."""
+        self._over = True
+        self.mend()
+
     def _try_again(self, action: Action) -> None:
         self.waiting -= 1
-        {"crash": self.crash, "leave": self.leave, "restart": self.restart}[action.kind](action)
+        if not self._over:
+            {"crash": self.crash, "leave": self.leave, "restart": self.restart}[action.kind](action)
 
     # Processes -----------------------------------------------------------------------------------------------------
 
