@@ -73,6 +73,7 @@ class Member:
         self.complete = True
         self.joined_after = me.id
         self.reach = me.id
+        self.answered_after: int | None = None
         self.moves = 0
         self.pending = 0
         self.stabilizing = False
@@ -211,6 +212,12 @@ class Member:
         if (distance(low, self.me.id) or size) > (distance(self.reach, self.me.id) or size):
             self.reach = low
 
+    def answered(self, key: int) -> None:
+        """A put was taken for a key, which may lie beyond what is all here."""
+        after = self.answered_after
+        if not self.holds(key) and (after is None or not between_right(after, key, self.me.id)):
+            self.answered_after = (key - 1) % self.settings.space.size
+
     def share(self) -> tuple[int, int]:
         """The part (low, me] of the circle whose records this member hands on for its process: up to its sibling's."""
         distance = self.settings.space.distance
@@ -283,14 +290,24 @@ class Member:
         if state.predecessor == sender:
             self.state = state
             self.heard_at = self.kernel.now
-            if request.complete and between(self.reach, sender.id, self.me.id):
-                before, self.reach = self.reach, sender.id
-                self.start_yielding(before, sender)
+            if request.complete and self.complete:
+                self._yield_to(sender)
             if state.successors or state.whole:
                 self.adopted = True
             if not self._state.successors:
                 self.start_stabilizing()
         return Noted()
+
+    def _yield_to(self, predecessor: Pointer) -> None:
+        """The predecessor has its records: what lies up to it is not answered for here any more."""
+        low = self.reach
+        if self.answered_after is not None and not self.holds(self.answered_after):
+            low = self.answered_after
+        self.answered_after = None
+        if between(self.reach, predecessor.id, self.me.id):
+            self.reach = predecessor.id
+        if between(low, predecessor.id, self.me.id):
+            self.start_yielding(low, predecessor)
 
     def _nudge(self, _request: Nudge) -> Noted:
         self.start_stabilizing()

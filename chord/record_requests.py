@@ -90,6 +90,7 @@ def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
     if member.leaving:
         raise Busy(f"{member.me} is leaving the ring")
     entry, changed = member.store.put(request, member.kernel.now)
+    member.answered(key)
     return (yield from replicated(member, entry, changed))
 
 
