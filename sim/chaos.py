@@ -120,6 +120,8 @@ class Chaos:
         while self.plan.least and cluster.network.delivered < LEAST_DELIVERIES:
             self._perform_one("lookup")
             self._run_for(POLL_S)
+        if not self.stage.strict:
+            self._become_ideal()  # it may have come apart once more for a time-out of before
 
     def _become_ideal(self) -> None:
         """Wait until the ring is ideal, and stays so (Zave's P7).

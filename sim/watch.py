@@ -40,7 +40,7 @@ class Watch:
         if self._stage.strict:
             found = invariants.broken(members) or self._principals.lost(members)
             for key, named in self._lookups.values():
-                named.update(self._owners(key))
+                named.update(self._owners(key), self._heirs(named))
         else:
             found = [fault for member in members if member.active for fault in invariants.list_faults(member.state)]
         if found:
@@ -56,6 +56,13 @@ class Watch:
         key, allowed = self._lookups.pop(number)
         if named is not None and named not in allowed:
             raise Broken(f"a lookup of {key:x} named {named}, not one of {', '.join(map(str, allowed))}")
+
+    def _heirs(self, named: set[Pointer]) -> list[Pointer]:
+        """The next member after each that has died since a lookup might name it: it stands in until that is known."""
+        members = [member.me for member in self._stage.cluster.members() if member.active]
+        mask = self._stage.cluster.settings.space.size - 1
+        dead = named.difference(members)
+        return [min(members, key=lambda pointer: (pointer.id - one.id) & mask) for one in dead] if members else []
 
     def _owners(self, key: int) -> list[Pointer]:
         """Who may be named as the owner of a key: the first member from it on that the ring knows, and those before."""

@@ -1,0 +1,25 @@
+"""The short form of `make campaign`: 2,000 chaos runs, each drawn from its seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.campaign import Totals, runs
+
+RUNS = 2000
+
+
+@pytest.mark.timeout(900)
+def test_nothing_breaks_a_ring():
+    """Of 2,000 seeded runs of at least 200 deliveries and 5 faults each, none is unsafe and none gets stuck."""
+    totals = Totals()
+
+    for verdict in runs(1, RUNS, jobs=2):
+        totals.add(verdict)
+
+    assert totals.failures == []
+    assert (totals.runs, totals.unsafe, totals.stuck) == (RUNS, 0, 0)
+    assert totals.least_deliveries is not None
+    assert totals.least_deliveries >= 200
+    assert totals.least_faults is not None
+    assert totals.least_faults >= 5
