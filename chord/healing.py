@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chord import ring_state
 from chord.effects import Operation, call, cast, sleep
 from chord.errors import RingcastError
 from chord.kernel import Kernel
@@ -16,6 +17,7 @@ from chord.lost import LostPeers
 from chord.member import Member
 from chord.messages import GetNeighbours, Meet, Neighbours, Pointer
 from chord.settings import Settings
+from chord.views import ring_walk
 
 CALM_PAUSES = 10
 """Pauses from one probe to the next, on average, while nobody is lost: all of a ring probe the same few contacts."""
@@ -64,23 +66,24 @@ class Healing:
             if ours.id < theirs.id:
                 yield from cast(theirs, Meet(member.me))
             else:
-                yield from self.move(ours, [other, theirs])
+                yield from self.move(member, ours, [other, theirs])
         self._looking = False
 
-    def move(self, ours: Pointer, contacts: list[Pointer]) -> Operation[None]:
-        """Have every member of this process that is in the ring of `ours` join another ring, one by one.
+    def move(self, looking: Member, ours: Pointer, contacts: list[Pointer]) -> Operation[None]:
+        """Have every member of this process that is in the ring of `ours`, as `looking` is, join another, one by one.
 
         Those that it leaves behind are told, so that they need not find out by chance.
         """
         for member in self._members:
             if not member.active or member.leaving:
                 continue
-            try:
-                first = yield from self._first_member(member.me)
-            except RingcastError:
-                continue  # the next probe decides
-            if first != ours:
-                continue
+            if member is not looking:
+                try:
+                    first = yield from self._first_member(member.me)
+                except RingcastError:
+                    continue  # the next probe decides
+                if first != ours:
+                    continue
             state = member.state
             left = [pointer for pointer in (state.predecessor, *state.successors) if pointer is not None]
             yield from self._rejoin(member, contacts)
@@ -127,12 +130,29 @@ class Healing:
         theirs = yield from self._first_member(other)
         ours = yield from self._first_member(member.me)
         if ours.id == theirs.id:
-            self._lost.found(other)
-            return None
+            return (yield from self._behind_fingers(member, other))
         found = yield from find_owner(self._kernel, self._settings.space, [other], Walk(ours.id))
         if found == ours or not (yield from self._comes_round(ours)) or not (yield from self._comes_round(theirs)):
             return None
         return ours, theirs
+
+    def _behind_fingers(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
+        """The same for two rings whose fingers point into each other, so that a lookup in one may end in the other.
+
+        A member that its peer's successor list passes over is in no ring with it, or has just joined. Only then is it
+        worth to walk along the successors.
+        """
+        view = yield from call(other, GetNeighbours(observe=True), Neighbours, attempts=2)
+        theirs = ring_state.looked_at(member.state, view)
+        if not ring_state.skips(member.state, view.member) and not ring_state.skips(theirs, member.me):
+            self._lost.found(other)
+            return None
+        our_ring = yield from ring_walk(member.me)
+        their_ring = yield from ring_walk(view.member)
+        if {one.member.id for one in our_ring} & {one.member.id for one in their_ring}:
+            return None
+        lowest = [min((one.member for one in ring), key=lambda found: found.id) for ring in (our_ring, their_ring)]
+        return lowest[0], lowest[1]
 
     def _comes_round(self, first: Pointer) -> Operation[bool]:
         """Whether the way on from a member's successor leads back to it: one that only knows its ring is not on it."""

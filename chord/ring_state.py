@@ -153,6 +153,20 @@ def listed_owner(state: RingState, key: int) -> Pointer | None:
     return state.me if state.whole or not distance else None
 
 
+def looked_at(state: RingState, view: Neighbours) -> RingState:
+    """The state of another member as it told it."""
+    return replace(state, me=view.member, successors=view.successors, whole=view.whole, predecessor=view.predecessor)
+
+
+def skips(state: RingState, pointer: Pointer) -> bool:
+    """Whether the list reaches past a member without holding it (Zave 2017); one that is `whole` reaches all around."""
+    if pointer.id == state.me.id or any(listed.id == pointer.id for listed in state.successors):
+        return False
+    distance = state.space.distance
+    last = state.successors[-1].id if state.successors else state.me.id
+    return state.whole or distance(state.me.id, pointer.id) < distance(state.me.id, last)
+
+
 def processes(state: RingState) -> int:
     """How many processes this member knows to be in its list, itself included."""
     return len({state.me.address, *(pointer.address for pointer in state.successors)})

@@ -119,7 +119,7 @@ class Liars:
 
 
 def _move(amid: Liars) -> Operation[Any]:
-    return amid.host.healing.move(amid.member.me, [Pointer(0, LIAR, 0)])
+    return amid.host.healing.move(amid.member, amid.member.me, [Pointer(0, LIAR, 0)])
 
 
 OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {

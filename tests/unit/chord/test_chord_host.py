@@ -63,7 +63,7 @@ def test_a_member_that_is_rejoining_is_not_sent_off_again(world):
     first = world.start(one.kernel, one.rejoin(member, contacts))
     incarnation = member.me.incarnation
     world.finish(one.kernel, one.rejoin(member, contacts))
-    world.finish(one.kernel, one.healing.move(member.me, contacts))
+    world.finish(one.kernel, one.healing.move(member, member.me, contacts))
 
     assert member.me.incarnation == incarnation
     assert world.run(lambda: bool(first), 60.0)
@@ -77,8 +77,9 @@ def test_a_member_that_cannot_tell_which_ring_it_is_in_stays(world):
     member.active = True
     member.state = RingState(member.me, SPACE, 8, 3, (pointer(700),), False, pointer(50))
     rows = kept(one)
+    sibling = host(world, 900).members[0]
 
-    world.finish(one.kernel, one.healing.move(member.me, [pointer(0, "n500:1", 0)]))
+    world.finish(one.kernel, one.healing.move(sibling, member.me, [pointer(0, "n500:1", 0)]))
 
     assert events(rows, "rejoining") == []
 
