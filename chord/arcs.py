@@ -24,21 +24,24 @@ def send_arc(member: Member, target: Pointer, low: int, high: int, handover: boo
     raise LookupFailed(f"arc ({low:016x}, {high:016x}] of {member.me} has more than {PAGES_AT_MOST} pages")
 
 
-def fetch_arc(member: Member, source: Pointer, low: int, high: int) -> Operation[None]:
-    """Merge every entry with a key in (low, high] that another member holds."""
+def fetch_arc(member: Member, source: Pointer, low: int, high: int) -> Operation[bool]:
+    """Merge every entry with a key in (low, high] that another member holds; whether that one is seasoned."""
     after = "", ""
     for _ in range(PAGES_AT_MOST):
-        following = yield from fetch_page(member, source, FetchArc(low, high, after))
+        following, seasoned = yield from fetch_page(member, source, FetchArc(low, high, after))
         if following is None:
-            return
+            return seasoned
         after = following
     raise LookupFailed(f"arc ({low:016x}, {high:016x}] at {source} has more than {PAGES_AT_MOST} pages")
 
 
-def fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[Place | None]:
-    """Merge one page of another member's entries; where the next one begins, or None if it was the last."""
+def fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[tuple[Place | None, bool]]:
+    """Merge one page of another member's entries.
+
+    Returns where the next one begins, or None if it was the last, and whether that member is seasoned.
+    """
     page = yield from call(source, request, Page, attempts=2)
     following = next_place(page, request.after, str(source))
     for entry in page.entries:
         member.store.merge(entry, member.kernel.now)
-    return following
+    return following, page.seasoned

@@ -43,6 +43,7 @@ def take_over(member: Member) -> Operation[None]:
     if member.me != me:
         return  # it has joined anew, and takes over anew
     member.complete = True
+    member.complete_since = member.kernel.now
     member.event("complete" if done else "incomplete")
     yield from spawn(repair(member))
 
@@ -57,7 +58,7 @@ def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
     if between(member.joined_after, low, high):
         low = member.joined_after  # whoever has joined between since then fetches its part from here
     for _ in range(PAGES_AT_MOST):
-        following = yield from fetch_page(member, successor, FetchArc(low, high, after, takeover=True))
+        following, _ = yield from fetch_page(member, successor, FetchArc(low, high, after, takeover=True))
         if member.state.successor != successor:
             return False
         if following is None:

@@ -46,6 +46,10 @@ OWNERS_NAMED = 4
 HOPS_NAMED = 3
 """Candidates for the next hop in one answer: the best, and two to fall back on."""
 
+SEASONED_S = 10.0
+"""How long a member has its records before it counts as one that was there when a neighbour died: a few times what it
+takes to find that out."""
+
 Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 
 
@@ -71,6 +75,7 @@ class Member:
         self.rejoining = False
         self.adopted = False
         self.complete = True
+        self.complete_since = kernel.now - SEASONED_S
         self.joined_after = me.id
         self.reach = me.id
         self.answered_after: int | None = None
@@ -195,6 +200,11 @@ class Member:
                 f"key {key:016x} is not owned by {self.me}; its predecessor {self._state.predecessor} is nearer",
                 self._state.predecessor,
             )
+
+    @property
+    def seasoned(self) -> bool:
+        """Whether it has had all of its records since before any death that the ring is still busy with."""
+        return self.complete and self.kernel.now - self.complete_since >= SEASONED_S
 
     def holds(self, key: int) -> bool:
         """Whether what is stored under the key is all here: the key lies in (reach, me].

@@ -128,11 +128,15 @@ class Stored(Struct, tag_field="type", frozen=True):
     copies: Count
 
 
-class Page(Struct, tag_field="type", frozen=True):
-    """One page of entries in order; `more`: ask again from after the last one."""
+class Page(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """One page of entries in order; `more`: ask again from after the last one.
+
+    `seasoned`: the member asked has had all of its records for a while.
+    """
 
     entries: Entries
     more: bool
+    seasoned: bool = False
 
 
 class Same(Struct, tag_field="type", frozen=True):

@@ -114,7 +114,8 @@ def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
             raise Busy(f"{member.me} has not got all of its records yet")
         if not member.holds((request.low + 1) % member.settings.space.size):
             return _arc_compared(member, request)
-    return member.store.arc(request.low, request.high, request.after, member.kernel.now)
+    page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
+    return replace(page, seasoned=True) if member.seasoned else page
 
 
 def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:

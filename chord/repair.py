@@ -7,10 +7,13 @@ from chord.arcs import fetch_arc, send_arc
 from chord.effects import Operation, call, gather, sleep
 from chord.errors import Busy, RingcastError
 from chord.member import Member
-from chord.messages import CompareArc, Pointer, Same
+from chord.messages import CompareArc, GetNeighbours, Neighbours, Pointer, Same
 
 REPAIRS_IN_A_ROW = 5
 """Repairs one after the other while the neighbours change, or do not answer."""
+
+GATHER_LISTS = 64
+"""Successor lists that are followed in search of what an arc holds."""
 
 REPAIR_PAUSE_S = 0.3
 """Before the second of them, if somebody did not answer; each later pause is twice as long."""
@@ -89,17 +92,33 @@ def _repair_with(member: Member, target: Pointer) -> Operation[bool]:
 
 
 def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
-    """Get what any other process of the list holds of an arc that a predecessor owned until lately.
+    """Get what other processes hold of an arc that a predecessor owned until lately.
 
-    Not only the replicas that this member would have: others may have joined between, and hold nothing yet. Raises Busy
-    unless as many answer as hold a record beside its owner, or all.
+    Not only the replicas that this member would have: others may have joined between since that one died, and hold
+    nothing of it. It goes on along the ring until as many seasoned ones have answered as hold a record beside its
+    owner, or all have. Raises Busy if somebody on the way does not answer.
     """
-    kernel = member.kernel
-    targets = ring_state.replicas(member.state, len(member.state.successors) + 1)
-    alive = [pointer for pointer in targets if not kernel.round_trips.suspected(pointer.address, kernel.now)]
-    outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in alive])
-    heard = sum(not isinstance(outcome, RingcastError) for outcome in outcomes)
-    if heard < min(member.settings.replicas - 1, len(targets)):
+    wanted = member.settings.replicas - 1
+    asked = {member.me.address}
+    seasoned = silent = 0
+    following = member.state.successors
+    for _ in range(GATHER_LISTS):
+        targets = list({pointer.address: pointer for pointer in following if pointer.address not in asked}.values())
+        asked.update(pointer.address for pointer in targets)
+        outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in targets])
+        seasoned += sum(outcome is True for outcome in outcomes)
+        silent += sum(isinstance(outcome, RingcastError) for outcome in outcomes)
+        if seasoned >= wanted:
+            return
+        if not targets or any(pointer.id == member.me.id for pointer in following):
+            break
+        try:
+            view = yield from call(following[-1], GetNeighbours(observe=True), Neighbours, attempts=2)
+        except RingcastError:
+            silent += 1
+            break
+        following = view.successors
+    if silent:
         raise Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
 
 
