@@ -129,18 +129,19 @@ def hand_back(member: Member, low: int, high: int) -> Operation[None]:
 def yield_arc(member: Member, low: int, predecessor: Pointer) -> Operation[None]:
     """Give up (low, predecessor]: that one says it has its records, and this member answered for them until now.
 
-    A joiner has fetched all of it. One of another ring that has met this one knows nothing of what was stored here.
+    A joiner that owns all of it has fetched it. One of another ring that has met this one knows nothing of what was
+    stored here, and there may be others before it.
     """
-    high = predecessor.id
-    digest = member.store.digest(low, high)
     try:
-        answer = yield from call(predecessor, CompareArc(low, high, digest), Same, attempts=2)
+        view = yield from call(predecessor, GetNeighbours(observe=True), Neighbours, attempts=2)
+        if view.predecessor is not None and not between(low, view.predecessor.id, predecessor.id):
+            digest = member.store.digest(low, predecessor.id)
+            answer = yield from call(predecessor, CompareArc(low, predecessor.id, digest), Same, attempts=2)
+            if answer.same:
+                return
     except RingcastError:
         pass
-    else:
-        if answer.same:
-            return
-    yield from hand_back(member, low, high)
+    yield from hand_back(member, low, predecessor.id)
 
 
 def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:

@@ -33,11 +33,21 @@ def _key(member: Member, name: str) -> int:
     return member.settings.space.key(name)
 
 
+def _require_stand_in(member: Member, key: int) -> None:
+    """Raises Busy unless this member stands in for a joiner before it that has not got the records of the key.
+
+    It does not if its predecessor has said that it has its own: the joiner passes on to a successor of long ago.
+    """
+    predecessor = member.state.predecessor
+    passed_over = predecessor is not None and member.reach == predecessor.id and not member.holds(key)
+    if not member.complete or passed_over:
+        raise Busy(f"{member.me} has not got all of its records yet, or not those of key {key:016x}")
+
+
 def _get(member: Member, request: Get) -> Page | Operation[Page]:
     key = _key(member, request.name)
     if request.acting:
-        if not member.complete:
-            raise Busy(f"{member.me} has not got all of its records yet")
+        _require_stand_in(member, key)
     else:
         member.require_owner(key)
         if not member.complete:
@@ -71,8 +81,7 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
     if member.leaving:
         raise Busy(f"{member.me} is leaving the ring")
     if request.acting:
-        if not member.complete:
-            raise Busy(f"{member.me} has not got all of its records yet")
+        _require_stand_in(member, key)
     else:
         member.require_owner(key)
         if not member.complete and member.state.successors:
