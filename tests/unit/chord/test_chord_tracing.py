@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ import zmq
 from chord import spool
 from chord.errors import LocalProtocolError
 from chord.process import NodeOptions, NodeProcess
-from chord.sockets import bind, make_context, make_socket
+from chord.sockets import Socket, bind, make_context, make_socket
 from chord.trace import EventTrace
 from chord.tracing import Tracing
+from tests.waiting import eventually
 
 ROW = EventTrace(kind="ready", node=1, address="n1:1", at_us=1)
 
@@ -54,14 +57,28 @@ def test_a_directory_that_goes_away_ends_the_traces(tmp_path, capfd):
 )
 def test_a_node_that_cannot_start_gives_its_port_back(options):
     """Whatever keeps it from starting after it has bound."""
+    port = unused_port()
     context = make_context()
     router = make_socket(context, zmq.ROUTER)
-    port = bind(router, "127.0.0.1", 0)
-    router.unbind(f"tcp://127.0.0.1:{port}")
 
     with pytest.raises(LocalProtocolError):
         NodeProcess(NodeOptions(**{"port": port, **options}))
 
-    again = make_socket(context, zmq.ROUTER)
-    assert bind(again, "127.0.0.1", port) == port
+    assert eventually(lambda: can_bind(router, port))
     context.destroy(linger=0)
+
+
+def unused_port() -> int:
+    """A port below those that the system hands out, so that nobody else is given it meanwhile."""
+    for port in range(21_000, 29_000):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("every port from 21000 to 28999 is in use")
+
+
+def can_bind(router: Socket, port: int) -> bool:
+    """Whether the port is free; libzmq gives one back a moment after its socket was closed."""
+    with suppress(LocalProtocolError):
+        return bind(router, "127.0.0.1", port) == port
+    return False
