@@ -147,8 +147,8 @@ def yield_arc(member: Member, low: int, predecessor: Pointer) -> Operation[None]
 def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]:
     """Give some entries of one record to the owner of its key, as they are when that one has been found."""
     key = member.settings.space.key(name)
-    if any(sibling.owns(key) for sibling in member.siblings):
-        return
+    if any(sibling.owns(key) and not sibling.state.alone for sibling in member.siblings):
+        return  # one that is alone has yet to join the ring that this member is in
     owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
     now = member.kernel.now
     held = tuple(found for entry in entries if (found := member.store.find(name, entry, now)) is not None)

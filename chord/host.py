@@ -198,6 +198,7 @@ class Host:
         for pointer in self._known(member):
             self._note_lost(pointer)
         member.event("rejoining")
+        answered_for = member.arc()
         member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
         member.rejoining = True
         try:
@@ -208,7 +209,7 @@ class Host:
             member.event("rejoin failed", str(error))
             return
         member.rejoining = False
-        yield from spawn(handover.hand_back(member, *member.share()))
+        yield from spawn(handover.hand_back(member, *answered_for))
 
     def _known(self, member: Member) -> list[Pointer]:
         """Everybody this member might still reach, by address."""
