@@ -30,7 +30,8 @@ demo: $(READY_DEMO) ## Show Ringcast at work: a ring, zones of brokers, two kill
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
 	@$(VENV_PYTHON) -m pytest $(ARGS)
 
-campaign: $(READY_TEST) ## Run what is too long for `test`: every schedule of small rings, 500 rounds on real ones, a real split, ...
+campaign: $(READY_TEST) ## Run what is too long for `test`: 100,000 chaos runs, every schedule of small rings, 500 rounds on real ones, ...
+	@$(VENV_PYTHON) -m sim campaign --runs 100000
 	@$(VENV_PYTHON) -m pytest tests/campaign $(ARGS)
 	@$(VENV_PYTHON) -m experiments rounds --rounds 400
 	@$(VENV_PYTHON) -m experiments rounds --rounds 100 --successors 4
