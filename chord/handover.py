@@ -153,4 +153,4 @@ def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]
     now = member.kernel.now
     held = tuple(found for entry in entries if (found := member.store.find(name, entry, now)) is not None)
     if owner != member.me and held:
-        yield from call(owner, Copy(held, handover=True), Noted, attempts=2)
+        yield from call(owner, Copy(held, handover=True, owned=True), Noted, attempts=2)

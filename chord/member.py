@@ -223,7 +223,7 @@ class Member:
             self.reach = low
 
     def answered(self, key: int) -> None:
-        """A put was taken for a key, which may lie beyond what is all here."""
+        """An entry was taken for a key as its owner, though it may lie beyond what is all here."""
         after = self.answered_after
         if not self.holds(key) and (after is None or not between_right(after, key, self.me.id)):
             self.answered_after = (key - 1) % self.settings.space.size
@@ -313,11 +313,12 @@ class Member:
         low = self.reach
         if self.answered_after is not None and not self.holds(self.answered_after):
             low = self.answered_after
+        if not between(low, predecessor.id, self.me.id):
+            return
         self.answered_after = None
         if between(self.reach, predecessor.id, self.me.id):
             self.reach = predecessor.id
-        if between(low, predecessor.id, self.me.id):
-            self.start_yielding(low, predecessor)
+        self.start_yielding(low, predecessor)
 
     def _nudge(self, _request: Nudge) -> Noted:
         self.start_stabilizing()

@@ -280,13 +280,17 @@ class Get(Struct, tag_field="type", frozen=True):
     acting: bool = False
 
 
-class Copy(Struct, tag_field="type", frozen=True):
-    """Entries for a replica to hold; `handover`: for the new owner, which an owner otherwise refuses."""
+class Copy(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """Entries for a replica to hold; `handover`: for the new owner, which an owner otherwise refuses.
+
+    `owned`: the receiver has confirmed that it owns them, and sees to it that they follow when it does not any more.
+    """
 
     reply: ClassVar[type] = Noted
 
     entries: Entries
     handover: bool = False
+    owned: bool = False
 
 
 class CompareArc(Struct, tag_field="type", frozen=True):

@@ -110,7 +110,9 @@ def _copy(member: Member, request: Copy) -> Noted:
     keys = [_key(member, entry.name) for entry in request.entries]
     if not request.handover and any(member.owns(key) for key in keys):
         raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")
-    for entry in request.entries:
+    for key, entry in zip(keys, request.entries, strict=True):
+        if request.owned:
+            member.answered(key)
         if member.store.merge(entry, now) and request.handover:
             tell_registered(member, entry)
     return Noted()
