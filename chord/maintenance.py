@@ -41,18 +41,19 @@ DEAD = (PeerUnreachable, NotMember)
 """A peer that is gone, as far as anybody can tell: silent twice, or no member any more."""
 
 
-def ask_neighbours(member: Member, other: Pointer) -> Operation[Neighbours]:
+def ask_neighbours(member: Member, other: Pointer, notify: bool = False) -> Operation[Neighbours]:
     """A neighbour query: a slow peer is asked twice, a busy one again after a random pause. Raises Busy at last.
 
     Whoever asks is busy meanwhile. So the pauses grow with the round trip, and double: else, on a slow network, all
-    members around a ring ask and are busy all the time.
+    members around a ring ask and are busy all the time. With `notify` the query is a `Notify` as well.
     """
     kernel = member.kernel
     for attempt in range(BUSY_TRIES):
         asked_at = kernel.now
         member.pending += 1
         try:
-            answer = yield from call(other, GetNeighbours(), Neighbours, attempts=2)
+            query = GetNeighbours(sender=member.me, complete=member.complete) if notify else GetNeighbours()
+            answer = yield from call(other, query, Neighbours, attempts=2)
         except Busy:
             pass
         else:
@@ -136,7 +137,11 @@ def stabilize_now(member: Member) -> Operation[None]:
 
 
 def _stabilize_once(member: Member) -> Operation[bool]:
-    """StabilizeFromSuccessor, then StabilizeFromPredecessor where it applies. True: go again at once."""
+    """StabilizeFromSuccessor, then StabilizeFromPredecessor where it applies. True: go again at once.
+
+    The query tells the successor of this member, and its answer whether it adopted it. If not, or if there is another
+    successor in the end, that one is notified.
+    """
     if member.leaving or not member.active or member.state.isolated:
         return False
     if member.state.alone:
@@ -144,7 +149,7 @@ def _stabilize_once(member: Member) -> Operation[bool]:
     else:
         successor = member.state.successor
         try:
-            answer = yield from ask_neighbours(member, successor)
+            answer = yield from ask_neighbours(member, successor, notify=True)
         except PeerUnreachable:
             member.drop_silent(successor)
             return not member.state.isolated
@@ -159,7 +164,8 @@ def _stabilize_once(member: Member) -> Operation[bool]:
             member.state = ring_state.successor_answered(member.state, answer)
             member.confirmed_state, member.confirming = member.state, answer
     adopted = yield from _adopt_closer(member, answer)
-    if member.state.successors and not member.leaving:
+    known = answer.predecessor == member.me and answer.member == member.state.successor
+    if not known and member.state.successors and not member.leaving:
         yield from cast(member.state.successor, Notify(member.me, member.complete))
     return adopted
 

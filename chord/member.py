@@ -286,7 +286,13 @@ class Member:
         return Neighbours(self.me, state.predecessor, state.successors, state.whole, lacks_after)
 
     def _get_neighbours(self, request: GetNeighbours) -> Neighbours:
-        if self.pending and not request.observe:
+        busy = self.pending and not request.observe  # before the news makes this member ask in its turn
+        sender = request.sender
+        if sender is not None:
+            state, must_ping = ring_state.rectified(self._state, sender)
+            if not must_ping:  # else it notifies when it has seen the answer
+                self._heard(state, sender, request.complete)
+        if busy:
             raise Busy(f"{self.me} waits for an answer of its own")
         return self.neighbours()
 
@@ -296,17 +302,22 @@ class Member:
         if must_ping:
             self.notifier = sender
             self.start_rectifying()
-            return Noted()
-        if state.predecessor == sender:
-            self.state = state
-            self.heard_at = self.kernel.now
-            if request.complete and self.complete:
-                self._yield_to(sender)
-            if state.successors or state.whole:
-                self.adopted = True
-            if not self._state.successors:
-                self.start_stabilizing()
+        else:
+            self._heard(state, sender, request.complete)
         return Noted()
+
+    def _heard(self, state: RingState, sender: Pointer, complete: bool) -> None:
+        """Somebody that need not be pinged for notified this member, which led to `state`."""
+        if state.predecessor != sender:
+            return
+        self.state = state
+        self.heard_at = self.kernel.now
+        if complete and self.complete:
+            self._yield_to(sender)
+        if state.successors or state.whole:
+            self.adopted = True
+        if not self._state.successors:
+            self.start_stabilizing()
 
     def _yield_to(self, predecessor: Pointer) -> None:
         """The predecessor has its records: what lies up to it is not answered for here any more."""

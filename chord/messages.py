@@ -209,15 +209,18 @@ class Arrived(Struct, tag_field="type", frozen=True, omit_defaults=True):
     denied: Path = ()
 
 
-class GetNeighbours(Struct, tag_field="type", frozen=True):
+class GetNeighbours(Struct, tag_field="type", frozen=True, omit_defaults=True):
     """A neighbour query (Zave 2017); answered busy while an operation of the member's own is under way.
 
-    With `observe` it is a look from outside, whose answer nobody builds state on, and never busy.
+    With `observe` it is a look from outside, whose answer nobody builds state on, and never busy. A `sender` believes
+    that it is the receiver's predecessor, as by `Notify`: one that is adopted finds itself in the answer.
     """
 
     reply: ClassVar[type] = Neighbours
 
     observe: bool = False
+    sender: Pointer | None = None
+    complete: bool = True
 
 
 class Notify(Struct, tag_field="type", frozen=True, omit_defaults=True):

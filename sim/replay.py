@@ -202,13 +202,16 @@ def _difference(number: int, event: AnyEvent, seen: list[Effect], raised: str) -
         return None
     for place, (recorded, effect) in enumerate(zip_longest(event.effects, seen), 1):
         if recorded != effect:
+            expected, seen_text = _shown(recorded), _shown(effect)
+            pairs = enumerate(zip(expected, seen_text, strict=False))
+            differ_at = next((at for at, (one, other) in pairs if one != other), 0)
             return Difference(
                 event=number,
                 kind=kind,
                 at_s=event.now,
                 effect=place,
-                expected=_shown(recorded),
-                seen=_shown(effect),
+                expected=_cut(expected, differ_at),
+                seen=_cut(seen_text, differ_at),
             )
     return None
 
@@ -224,7 +227,16 @@ def _shown(effect: Effect | None) -> str:
             text = f"reply to the request of event {effect.request}: {_decoded(effect.frame)}"
         case Kept():
             text = f"trace row {_decoded(effect.row)}"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text
+
+
+def _cut(text: str, differ_at: int) -> str:
+    """The beginning of a long text, and what follows where it differs from the other."""
+    if len(text) <= SHOWN:
+        return text
+    if differ_at < SHOWN // 2:
+        return f"{text[:SHOWN]}..."
+    return f"{text[: SHOWN // 2]}...{text[differ_at : differ_at + SHOWN // 2]}..."
 
 
 def _decoded(frame: bytes) -> str:

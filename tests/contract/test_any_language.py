@@ -83,7 +83,8 @@ def test_a_plain_req_socket_stores_and_reads(addresses):
     stored = ask(owner, {"type": "Put", "name": "greeting", "entry": "en", "value": b"hello", "lease_s": 60.0})
     page = ask(owner, {"type": "Get", "name": "greeting"})
 
-    assert stored == {"type": "Stored", "version": 1, "copies": 3}
+    assert stored.pop("copies") in (3, 4)  # one more while a joiner takes the arc over
+    assert stored == {"type": "Stored", "version": 1}
     assert [entry[:4] for entry in page["entries"]] == [["greeting", "en", 1, b"hello"]]
 
 

@@ -176,10 +176,11 @@ class Attacker:
             for frame in batch:
                 before = chance.choice([[], [], [], [b""], [b""] * 14, [b"x"] * 40, [frame[:100]] * 300])
                 dealer.send_multipart([*before, frame])
-            dealer.send_multipart([wire.encode(Request(1, "ringcast", 99, Ping()))])
             eventually(lambda: self._pong(dealer), 30.0, "a reply to a ping behind the garbage")
 
     def _pong(self, dealer: zmq.Socket) -> bool:
+        """Asks each time: a frame over the limit ends the connection, and takes with it what was sent behind it."""
+        dealer.send_multipart([wire.encode(Request(1, "ringcast", 99, Ping()))])
         while dealer.poll(20):
             if b"Pong" in dealer.recv_multipart()[-1]:
                 return True

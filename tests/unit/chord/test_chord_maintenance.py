@@ -256,6 +256,28 @@ def test_a_closer_notifier_is_adopted_at_once(world):
     assert member.state.predecessor == pointer(600)
 
 
+def test_a_stabilization_that_finds_nothing_new_is_one_query(world):
+    """The query tells the successor of its predecessor; it is told nothing else."""
+    _, member = settled(world)
+    world.sent.clear()
+
+    world.finish(member.kernel, maintenance.stabilize(member))
+
+    sent = [(receiver, message.body) for sender, receiver, message in world.sent if sender == "n100:1"]
+    assert sent == [("n300:1", GetNeighbours(sender=member.me))]
+
+
+def test_a_successor_that_names_a_dead_predecessor_is_notified(world):
+    """It has not adopted whoever asked: it is told to look after its predecessor, once that one did not answer."""
+    _, member = settled(world)
+    got = scripted(world, "n300:1", ring_peer(pointer(300), pointer(200), (pointer(500), member.me)))
+
+    world.finish(member.kernel, maintenance.stabilize(member))
+    world.run(at_most_s=0.01)
+
+    assert bodies(got, Notify) == [Notify(member.me)]
+
+
 def test_a_silent_predecessor_is_pinged(world):
     """A predecessor that has not notified for a while is asked, and dropped when it is gone."""
     _, member = settled(world)

@@ -243,6 +243,64 @@ def test_a_farther_notifier_has_the_predecessor_pinged():
     assert one.state.predecessor == pointer(400)
 
 
+def test_a_query_of_the_predecessor_is_a_notice():
+    """It is adopted, heard, and finds itself in the answer; a busy member hears it too."""
+    one = member()
+    one.kernel.now = 150.0
+
+    answer = ask(one, GetNeighbours(sender=pointer(450)))
+
+    assert (answer.predecessor, one.state.predecessor) == (pointer(450), pointer(450))
+    assert one.adopted and one.heard_at == 150.0
+
+    one.pending = 1
+    with pytest.raises(Busy):
+        ask(one, GetNeighbours(sender=pointer(460)))
+    assert one.state.predecessor == pointer(460)
+
+
+def test_the_query_that_tells_a_member_it_is_not_alone_is_answered():
+    """It begins a query of its own because of that, and is busy only from then on."""
+    one = member(None, ())
+
+    def ask_in_turn():
+        one.pending = 1
+
+    one.start_stabilizing = ask_in_turn
+
+    assert ask(one, GetNeighbours(sender=pointer(450))) == Neighbours(ME, pointer(450), (), whole=True)
+    with pytest.raises(Busy):
+        ask(one, GetNeighbours(sender=pointer(450)))
+
+
+def test_a_query_of_a_farther_member_has_nobody_pinged():
+    """It sees the nearer one in the answer, and notifies if it cannot reach that one."""
+    one = member()
+    asked = []
+    one.start_rectifying = lambda: asked.append(one.notifier)
+
+    one.kernel.now = 150.0
+
+    answer = ask(one, GetNeighbours(sender=pointer(300)))
+
+    assert answer.predecessor == one.state.predecessor == pointer(400)
+    assert not asked
+    assert one.heard_at < one.kernel.now
+
+
+def test_a_query_tells_whether_its_sender_has_its_records():
+    """The arc is yielded to a complete predecessor, and not before."""
+    one = member()
+    one.reach = 100
+    yielded = []
+    one.start_yielding = lambda low, predecessor: yielded.append((low, predecessor))
+
+    ask(one, GetNeighbours(sender=pointer(450), complete=False))
+    assert not yielded
+    ask(one, GetNeighbours(sender=pointer(450)))
+    assert yielded == [(100, pointer(450))]
+
+
 def test_an_incarnation_starts_with_nothing_but_its_records():
     """`become`: pointers go, records stay."""
     one = member()

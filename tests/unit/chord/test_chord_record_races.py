@@ -11,7 +11,7 @@ from chord import maintenance
 from chord.asking import Ring
 from chord.host import Host
 from chord.kernel import Kernel
-from chord.messages import CompareArc, Entry, FetchArc, Notify, Nudge, Reply, Request, Stored
+from chord.messages import CompareArc, Entry, FetchArc, GetNeighbours, Notify, Nudge, Reply, Request, Stored
 from chord.settings import Settings
 from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host
 
@@ -54,6 +54,16 @@ def body(message: Request | Reply) -> object:
     return message.body if isinstance(message, Request) else None
 
 
+def notifies(message: Request | Reply) -> bool:
+    """Whether a message tells a successor of its predecessor."""
+    told = body(message)
+    return isinstance(told, Notify) or (isinstance(told, GetNeighbours) and told.sender is not None)
+
+
+def fetches(message: Request | Reply) -> bool:
+    return isinstance(body(message), FetchArc)
+
+
 @pytest.mark.parametrize("others", [[], [900], [700, 900]])
 def test_a_put_between_snapshot_and_rectify_reaches_the_joiner(world, others):
     """The successor has not adopted the joiner: what it takes in for the joiner's arc is with the joiner before anybody
@@ -62,10 +72,10 @@ def test_a_put_between_snapshot_and_rectify_reaches_the_joiner(world, others):
     hosts = boot(world, [100, 500, *others])
     first = hosts[0].members[0]
     put(world, hosts[0], "k300", b"old")
-    world.lost = lambda sender, _receiver, message: sender == "n400:1" and isinstance(body(message), Notify)
+    world.lost = lambda sender, _receiver, message: sender == "n400:1" and notifies(message)
     joiner = start(world, 400)
     assert world.run(lambda: joined(joiner), 5.0)
-    world.run(at_most_s=3.0)
+    world.run(at_most_s=0.4)  # its query is repeated in time
     put(world, hosts[0], "k300", b"new")
 
     world.lost = lambda _sender, _receiver, _message: False
@@ -84,17 +94,16 @@ def test_a_put_that_a_second_joiner_in_the_gap_took_reaches_the_first(world, oth
     hosts = boot(world, [100, 500, *others], by_hand)
     first, successor = hosts[0].members[0], hosts[1].members[0]
     put(world, hosts[0], "k250", b"old")
-    world.lost = lambda _sender, _receiver, message: isinstance(body(message), Notify | Nudge | FetchArc)
+    world.lost = lambda sender, _receiver, message: (
+        isinstance(body(message), Nudge) or (sender == "n400:1" and (notifies(message) or fetches(message)))
+    )
     nearer = start(world, 400, by_hand)
     assert world.run(lambda: joined(nearer), 5.0)
-    world.run(at_most_s=3.0)
-    world.lost = lambda sender, _receiver, message: (
-        isinstance(body(message), Nudge) or (sender == "n400:1" and isinstance(body(message), FetchArc))
-    )
     farther = start(world, 300, by_hand)
-    assert world.run(lambda: joined(farther) and successor.state.predecessor == farther.members[0].me, 5.0)
-    world.run(at_most_s=1.0)
-    stabilized(world, nearer)
+    assert world.run(lambda: joined(farther) and successor.state.predecessor == farther.members[0].me, 0.4)
+    world.lost = lambda sender, _receiver, message: (
+        isinstance(body(message), Nudge) or (sender == "n400:1" and fetches(message))
+    )
     assert world.run(lambda: successor.state.predecessor == nearer.members[0].me, 5.0)
     stabilized(world, hosts[0])
     assert first.state.successor == nearer.members[0].me

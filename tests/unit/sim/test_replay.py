@@ -74,6 +74,27 @@ def test_a_changed_byte_is_noticed_at_its_event(recording, data):
     assert difference.expected != difference.seen
 
 
+def test_a_change_at_the_end_of_a_long_effect_is_shown(recording):
+    """Of a long effect its beginning is shown, and what follows where the two differ."""
+    first, events = taken_apart(recording)
+    effects = [
+        (len(effect.frame), number, place)
+        for number, event in enumerate(events)
+        for place, effect in enumerate(event.effects)
+        if not isinstance(effect, Kept)
+    ]
+    _, number, place = max(effects)
+    effect = events[number].effects[place]
+    changed = effect.frame[:-1] + bytes([effect.frame[-1] ^ 1])
+    events[number].effects[place] = msgspec.structs.replace(effect, frame=changed)
+
+    difference = replay(put_together(recording.with_name("changed"), first, events)).difference
+
+    assert difference is not None
+    assert difference.expected != difference.seen
+    assert difference.expected[:200] == difference.seen[:200]
+
+
 def test_an_effect_too_few_or_too_many_is_noticed(recording):
     """What was recorded but is not done any more, and the other way round."""
     first, events = taken_apart(recording)
