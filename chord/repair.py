@@ -96,30 +96,31 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
 
     Not only the replicas that this member would have: others may have joined between since that one died, and hold
     nothing of it. It goes on along the ring until as many seasoned ones have answered as hold a record beside its
-    owner, or all have. Raises Busy if somebody on the way does not answer.
+    owner, or all have. Raises Busy if somebody before the last of these does not answer: that one may be the only
+    holder left, and whoever comes after it has never held anything.
     """
     wanted = member.settings.replicas - 1
     asked = {member.me.address}
-    seasoned = silent = 0
+    seasoned = 0
     following = member.state.successors
+    unheard = Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
     for _ in range(GATHER_LISTS):
         targets = list({pointer.address: pointer for pointer in following if pointer.address not in asked}.values())
         asked.update(pointer.address for pointer in targets)
         outcomes = yield from gather([fetch_arc(member, pointer, low, high) for pointer in targets])
-        seasoned += sum(outcome is True for outcome in outcomes)
-        silent += sum(isinstance(outcome, RingcastError) for outcome in outcomes)
-        if seasoned >= wanted:
+        for outcome in outcomes:  # in ring order
+            if seasoned >= wanted:
+                return
+            if isinstance(outcome, RingcastError):
+                raise unheard
+            seasoned += outcome
+        if seasoned >= wanted or not targets or any(pointer.id == member.me.id for pointer in following):
             return
-        if not targets or any(pointer.id == member.me.id for pointer in following):
-            break
         try:
             view = yield from call(following[-1], GetNeighbours(observe=True), Neighbours, attempts=2)
-        except RingcastError:
-            silent += 1
-            break
+        except RingcastError as error:
+            raise unheard from error
         following = view.successors
-    if silent:
-        raise Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
 
 
 def gather_record(member: Member, key: int) -> Operation[None]:

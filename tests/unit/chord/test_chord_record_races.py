@@ -9,9 +9,24 @@ import pytest
 
 from chord import maintenance
 from chord.asking import Ring
+from chord.effects import call
+from chord.errors import Busy
 from chord.host import Host
 from chord.kernel import Kernel
-from chord.messages import CompareArc, Entry, FetchArc, GetNeighbours, Notify, Nudge, Reply, Request, Stored
+from chord.messages import (
+    CompareArc,
+    Copy,
+    Entry,
+    FetchArc,
+    Get,
+    GetNeighbours,
+    Notify,
+    Nudge,
+    Page,
+    Reply,
+    Request,
+    Stored,
+)
 from chord.settings import Settings
 from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host
 
@@ -152,3 +167,26 @@ def test_a_joiner_answers_for_a_predecessor_that_went_while_it_has_not_got_its_o
     world.lost = lambda _sender, _receiver, _message: False
     assert world.run(lambda: joiner.members[0].complete, 20.0)
     assert get(world, hosts[0], "k250") == [b"w"]
+
+
+def test_what_only_one_holder_is_left_of_is_not_guessed(world):
+    """The owner and a replica died at once; the other replica is not heard, and those after it never held anything."""
+    hosts = boot(world, [100, 300, 500, 600, 700, 900], Settings(space=SPACE, repair_s=60.0))
+    assert put(world, hosts[0], "k250", b"v").copies == 3
+    holders = [one.kernel.address for one in hosts if one.members[0].store.page("k250", "", world.now).entries]
+    assert holders == ["n300:1", "n500:1", "n600:1"]
+    assert world.run(lambda: all(one.members[0].seasoned for one in hosts), 30.0)
+    world.lost = lambda _sender, receiver, message: receiver == "n400:1" and isinstance(body(message), Copy)
+    joiner = start(world, 400)
+    member = joiner.members[0]
+    assert world.run(lambda: member.complete, 10.0)
+    world.run(at_most_s=1.0)
+    member.repairing = True  # none of its own in between
+    world.lost = lambda sender, receiver, _message: (sender, receiver) == ("n600:1", "n400:1")
+    world.crash("n300:1")
+    world.crash("n500:1")
+    assert world.run(lambda: member.answers_for(250), 10.0)
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy, match="has not heard yet what the former owner of"):
+        world.finish(kernel, call(member.me, Get("k250"), Page, attempts=4))
