@@ -95,6 +95,7 @@ def hand_over(member: Member, known: Iterable[Pointer] = ()) -> Operation[str]:
     if takers:
         outcome, lost = f"records handed over to {', '.join(map(str, takers))}", ""
     neighbours = [pointer for pointer in (member.state.predecessor, *member.state.successors[:1]) if pointer]
+    member.handed_over = True
     yield from gather([call(pointer, Leave(me), Noted) for pointer in dict.fromkeys(neighbours)])
     member.active = False
     member.event("left", outcome)

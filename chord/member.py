@@ -72,6 +72,7 @@ class Member:
         self.me = me
         self.active = False
         self.leaving = False
+        self.handed_over = False
         self.rejoining = False
         self.adopted = False
         self.complete = True

@@ -44,8 +44,15 @@ def _require_stand_in(member: Member, key: int) -> None:
         raise Busy(f"{member.me} has not got all of its records yet, or not those of key {key:016x}")
 
 
+def _require_records(member: Member) -> None:
+    """Raises Busy once the member has told its neighbours that it leaves: from then on they take puts for its keys."""
+    if member.handed_over:
+        raise Busy(f"{member.me} has left the ring and handed its records over")
+
+
 def _get(member: Member, request: Get) -> Page | Operation[Page]:
     key = _key(member, request.name)
+    _require_records(member)
     if request.acting:
         _require_stand_in(member, key)
     else:
@@ -71,6 +78,7 @@ def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
 
 def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
     yield from gather_record(member, key)
+    _require_records(member)
     if not request.acting:
         member.require_owner(key)
     return member.store.page(request.name, request.after, member.kernel.now)

@@ -20,6 +20,8 @@ from chord.messages import (
     FetchArc,
     Get,
     GetNeighbours,
+    Leave,
+    Noted,
     Notify,
     Nudge,
     Page,
@@ -167,6 +169,29 @@ def test_a_joiner_answers_for_a_predecessor_that_went_while_it_has_not_got_its_o
     world.lost = lambda _sender, _receiver, _message: False
     assert world.run(lambda: joiner.members[0].complete, 20.0)
     assert get(world, hosts[0], "k250") == [b"w"]
+
+
+def test_whoever_has_left_answers_no_more(world):
+    """Both neighbours know that it left, and take puts for its keys, before it has heard that they do."""
+    hosts = boot(world, [100, 300, 700])
+    leaver, successor = hosts[1].members[0], hosts[2].members[0]
+    put(world, hosts[0], "k250", b"old")
+    told: list[bool] = []
+
+    def unheard(_sender: str, receiver: str, message: Request | Reply) -> bool:
+        told.extend([True] * isinstance(body(message), Leave))
+        return bool(told) and receiver == "n300:1" and isinstance(message.body, Noted)
+
+    world.lost = unheard
+    left = world.start(hosts[1].kernel, hosts[1].leave())
+    assert world.run(lambda: hosts[0].members[0].state.successor == successor.me != successor.state.predecessor, 5.0)
+    assert world.run(lambda: successor.state.predecessor == hosts[0].members[0].me, 0.2)
+    put(world, hosts[2], "k250", b"new")
+    assert not left
+    kernel, _ = client(world, hosts)
+
+    with pytest.raises(Busy):
+        world.finish(kernel, call(leaver.me, Get("k250"), Page))
 
 
 def test_what_only_one_holder_is_left_of_is_not_guessed(world):
