@@ -44,6 +44,9 @@ IDLE_S = 1.0
 FORGET_REPLIES_S = 5.0
 """A reply that has not come after this long is not polled for any more."""
 
+UNREACHABLE_S = 30.0
+"""A socket that nothing could be sent by, nor was to be for this long, is closed: it would try to connect for ever."""
+
 UNACKNOWLEDGED_MS = 5_000
 """A connection on which nothing arrives for this long is made anew. TCP waits twice as long before each repetition, so
 that after a minute without a network it would be silent for most of another."""
@@ -54,6 +57,7 @@ POLLOUT = int(zmq.POLLOUT)
 NOBLOCK = int(zmq.NOBLOCK)
 NOBLOCK_MORE = int(zmq.NOBLOCK) | int(zmq.SNDMORE)
 RCVMORE = int(zmq.RCVMORE)
+EVENTS = int(zmq.EVENTS)
 
 monotonic = time.monotonic
 
@@ -61,13 +65,15 @@ monotonic = time.monotonic
 class _Peer:
     """The DEALER to one peer, what waits for its connection, and the calls whose replies are due, with their times.
 
-    `reached`: something was sent to it. When nothing can be sent any more, its connection is broken.
+    `reached`: something was sent to it. When nothing can be sent any more, its connection is broken. `used_at`: when
+    something was to be sent last.
     """
 
-    __slots__ = ("awaited", "backlog", "reached", "socket")
+    __slots__ = ("awaited", "backlog", "reached", "socket", "used_at")
 
     def __init__(self, socket: Socket) -> None:
         self.socket = socket
+        self.used_at = 0.0
         self.backlog: deque[tuple[float, bytes]] = deque()
         self.awaited: dict[int, float] = {}
         self.reached = False
@@ -249,6 +255,7 @@ class ZmqDriver:
                 return True
         else:
             self._peers.move_to_end(address)
+        peer.used_at = self._kernel.now
         frame = wire.encode(message)
         sent = False
         if not peer.backlog:
@@ -279,7 +286,7 @@ class ZmqDriver:
             self._interest.pop(peer.socket, None)
 
     def _sweep(self, now: float) -> None:
-        """Give up on replies that have been due for long: their peer is gone, or never got the request."""
+        """Give up on replies that have been due for long, and on sockets to those who are gone or never were."""
         self._swept_at = now
         oldest = now - FORGET_REPLIES_S
         for address, peer in list(self._peers.items()):
@@ -288,10 +295,14 @@ class ZmqDriver:
                 del peer.awaited[call]
             if peer.backlog and peer.backlog[-1][0] < oldest:
                 peer.backlog.clear()
-            if overdue and not peer.awaited and not peer.backlog:
+            if not peer.awaited and not peer.backlog and (overdue or self._unreachable(peer, now)):
                 self._close_peer(address)  # its name may lead elsewhere by now
             else:
                 self._poll_for(peer)
+
+    def _unreachable(self, peer: _Peer, now: float) -> bool:
+        """Whether a peer has no connection, and nobody has wanted one for a while."""
+        return now - peer.used_at >= UNREACHABLE_S and not peer.socket.get(EVENTS) & POLLOUT
 
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S

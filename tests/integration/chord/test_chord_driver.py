@@ -234,6 +234,30 @@ def test_sockets_to_the_dead_are_closed_while_all_others_answer_at_once(asking, 
     eventually(lambda: isinstance(asking.ask(quick), Pong) and "127.0.0.1:9" not in asking.driver._peers, DEADLINE_S)
 
 
+@pytest.mark.parametrize("was_there", [False, True], ids=["never there", "gone"])
+def test_a_socket_that_only_casts_went_to_is_closed_when_nobody_is_there(asking, monkeypatch, was_there):
+    """Whoever names an address to be cast at has nobody connect to it for ever; sockets that are connected stay."""
+    monkeypatch.setattr(zmq_driver, "FORGET_REPLIES_S", 0.2)
+    monkeypatch.setattr(zmq_driver, "UNREACHABLE_S", 0.5)
+    quick = asking.server(lambda call_id: [pong(call_id)])
+    idle = asking.server(lambda call_id: [pong(call_id)])
+    asking.ask(idle)
+    nobody = Pointer(2, "127.0.0.1:9", 1)
+    if was_there:
+        nobody = asking.server(lambda call_id: [pong(call_id)])
+        asking.ask(nobody)
+        asking.break_off(nobody)
+    casting(asking, [nobody.address])
+    assert nobody.address in asking.driver._peers
+
+    eventually(
+        lambda: isinstance(asking.ask(quick), Pong) and nobody.address not in asking.driver._peers,
+        DEADLINE_S,
+        "the socket to be closed",
+    )
+    assert idle.address in asking.driver._peers
+
+
 STEPS = [(NextHop(7), Hop), (ConfirmOwner(7), Owned), (Get("a"), Page)]
 
 
