@@ -302,7 +302,7 @@ class ZmqDriver:
 
     def _unreachable(self, peer: _Peer, now: float) -> bool:
         """Whether a peer has no connection, and nobody has wanted one for a while."""
-        return now - peer.used_at >= UNREACHABLE_S and not peer.socket.get(EVENTS) & POLLOUT
+        return now - peer.used_at >= UNREACHABLE_S and not int(peer.socket.get(EVENTS)) & POLLOUT
 
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S
