@@ -17,7 +17,7 @@ from chord.messages import Pointer, RequestBody
 R = TypeVar("R")
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, gc=False):
     """Send a request and resume with the body of its reply, or with an exception.
 
     The time-out comes from the round trips measured to that address; each further `attempt` doubles it. `outward`: by
@@ -34,14 +34,14 @@ class Call(msgspec.Struct):
     token: int = 0
 
 
-class Cast(msgspec.Struct):
+class Cast(msgspec.Struct, gc=False):
     """Send a request to a member, or to a process by its address, that is not answered; resume at once."""
 
     to: Pointer | str
     request: RequestBody
 
 
-class Sleep(msgspec.Struct):
+class Sleep(msgspec.Struct, gc=False):
     """Resume after so many seconds."""
 
     seconds: float

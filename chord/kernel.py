@@ -43,7 +43,7 @@ LOOKUP_STEPS = (NextHop, ConfirmOwner, Forward, Get)
 """Requests of which a driver says at once when they cannot be sent: whoever looks for something has others to ask."""
 
 
-class Send(msgspec.Struct):
+class Send(msgspec.Struct, gc=False):
     """To be sent to the process at an address. `answered_elsewhere`: somebody else will answer, by a cast."""
 
     address: str
@@ -51,7 +51,7 @@ class Send(msgspec.Struct):
     answered_elsewhere: bool = False
 
 
-class Respond(msgspec.Struct):
+class Respond(msgspec.Struct, gc=False):
     """To be sent back along the route that a request came by."""
 
     route: Any
@@ -372,7 +372,8 @@ class Kernel:
         timeout_s = peer.timeout_s(effect.attempt + asking)
         self._calls[call] = _Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)
         self._at(now + timeout_s, call)
-        request = self._request(to, call, body)
+        meant = (to.id, to.incarnation) if to.incarnation else None
+        request = Request(PROTOCOL_VERSION, self.cluster, call, body, meant)
         if address != self.address or effect.outward:
             self._outputs.append(Send(address, request))
         else:

@@ -1,6 +1,7 @@
 """The messages of the ring: typed, tagged by `type`, each request declared together with its reply.
 
 MessagePack maps on the wire, but for Pointer and Entry, which are arrays. Every size has a limit (chord/limits.py).
+`gc=False` for the most frequent: no message can be part of a cycle, so the collector need not know of it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Address = Annotated[str, Meta(max_length=MAX_ADDRESS)]
 EntryId = Annotated[str, Meta(min_length=1, max_length=MAX_ENTRY_ID)]
 
 
-class Pointer(Struct, array_like=True, frozen=True):
+class Pointer(Struct, array_like=True, frozen=True, gc=False):
     """What one member knows of another: identifier, address (host:port), and the incarnation it had.
 
     None that travels has incarnation 0, which is answered by whichever member its process has: as a neighbour it could
@@ -356,7 +357,7 @@ ASKING = frozenset({Put, Get})
 """Requests whose receiver may have to ask others before it answers: how long that takes says nothing of the link."""
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The envelope of a request. `to` is (identifier, incarnation) of the member meant, or None for any of the process.
 
     Call 0 is a cast: no reply is sent.
@@ -369,7 +370,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     to: tuple[Identifier, Count] | None = None
 
 
-class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The envelope of a reply, under the call id of its request (0 if that could not be read)."""
 
     v: int

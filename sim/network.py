@@ -124,7 +124,11 @@ class Network:
         if link.loss and rng.random() < link.loss:
             self._lost += 1
             return
-        self._post(link.latency(rng, source, target), mailbox, route, frame)
+        # As _post does: most frames take this way.
+        self._posted += 1
+        scheduler = self._scheduler
+        when = scheduler.now + link.latency(rng, source, target)
+        heappush(scheduler.heap, (when, 0, scheduler.next_number(), mailbox, route, frame))
         if link.duplication and rng.random() < link.duplication:
             self._doubled += 1
             self._post(link.latency(rng, source, target), mailbox, route, frame)
