@@ -12,9 +12,9 @@ import msgspec
 from chord.messages import Pointer
 from chord.trace import EventTrace
 from sim.faults import WAIT_S, WAITS, Faults
-from sim.plan import Action, Kind, Plan
+from sim.plan import LARGEST, Action, Kind, Plan
 from sim.questions import Questions
-from sim.stage import LARGEST, Broken, Stage, Stuck, Verdict
+from sim.stage import Broken, Stage, Stuck, Verdict
 from sim.watch import Watch
 
 BEGIN_WITHIN_S = 60.0

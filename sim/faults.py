@@ -6,9 +6,9 @@ from collections import Counter
 from functools import partial
 
 from sim.cluster import Node, address_of
-from sim.plan import Action
+from sim.plan import LARGEST, Action
 from sim.questions import Questions
-from sim.stage import LARGEST, POOL, Stage
+from sim.stage import POOL, Stage
 from sim.watch import Watch
 
 WAIT_S = 0.1

@@ -6,9 +6,10 @@ Whom an action hits is a number, reduced to what is there when it happens, so a 
 from __future__ import annotations
 
 import random
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 Style = Literal["stop", "rough", "split"]
 """What goes wrong.
@@ -22,6 +23,16 @@ Kind = Literal["join", "crash", "leave", "restart", "pause", "clog", "split", "p
 FAULTS = frozenset({"join", "crash", "leave", "restart", "pause", "clog", "split"})
 """What the ring has to live through; the other actions ask it something."""
 
+LARGEST = 10
+"""Processes at one time."""
+
+LONGEST_S = 3600.0
+"""How long anything of a plan may take."""
+
+Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=LONGEST_S)]
+Pause = Annotated[float, Meta(ge=0.01, le=LONGEST_S)]
+
 CLIENTS = 3
 NAMES = 6
 LONG_S = 600.0
@@ -33,33 +44,37 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     `seconds` is how long a pause, a clog or a split lasts; a split is `one_way` or not.
     """
 
-    at: float
+    at: Seconds
     kind: Kind
-    number: int
-    times: int = 1
-    seconds: float = 0.0
+    number: Annotated[int, Meta(ge=0)]
+    times: Annotated[int, Meta(ge=1, le=LARGEST)] = 1
+    seconds: Seconds = 0.0
     one_way: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All of one run. Times are virtual seconds, latencies of one frame in one direction; `king`: of sim/latency.py."""
+    """All of one run. Times are virtual seconds, latencies of one frame in one direction; `king`: of sim/latency.py.
 
-    seed: int
+    What is read from a file has the limits that the types state; the rings of a plan that is out of them need not do
+    what is asked of them, or would never end.
+    """
+
+    seed: Annotated[int, Meta(ge=0)]
     style: Style
-    start: int
+    start: Annotated[int, Meta(ge=1, le=LARGEST)]
     together: bool
-    bits: int
-    successors: int
-    replicas: int
-    vnodes: int = 1
-    stabilize_s: float
-    repair_s: float
-    latency_s: tuple[float, float]
+    bits: Annotated[int, Meta(ge=6, le=64)]
+    successors: Annotated[int, Meta(ge=1, le=128)]
+    replicas: Annotated[int, Meta(ge=1, le=16)]
+    vnodes: Annotated[int, Meta(ge=1, le=3)] = 1
+    stabilize_s: Pause
+    repair_s: Pause
+    latency_s: tuple[Seconds, Seconds]
     king: bool = False
-    loss: float = 0.0
-    duplication: float = 0.0
-    drift: float = 0.0
-    actions: tuple[Action, ...]
+    loss: Probability = 0.0
+    duplication: Probability = 0.0
+    drift: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
+    actions: Annotated[tuple[Action, ...], Meta(max_length=1_000)]
     least: bool = True
     """Whether the run goes on until it had at least 200 deliveries and 5 faults."""
 

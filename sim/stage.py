@@ -13,9 +13,6 @@ from sim.latency import king
 from sim.network import Link, uniform
 from sim.plan import FAULTS, Kind, Plan
 
-LARGEST = 10
-"""Processes at one time."""
-
 POOL = 40
 """Addresses that a run may use."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from sim.plan import FAULTS, Plan, draw
 
@@ -40,3 +41,43 @@ def test_where_processes_only_stop_nobody_is_taken_for_dead():
         if plan.style == "stop":
             assert (plan.loss, plan.drift, plan.king) == (0.0, 0.0, False)
             assert 2 * plan.latency_s[1] < 0.25
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("bits", 0),
+        ("bits", 1),
+        ("bits", 65),
+        ("start", 0),
+        ("start", 41),
+        ("successors", 0),
+        ("replicas", 17),
+        ("vnodes", 0),
+        ("vnodes", 64),
+        ("stabilize_s", 1e-9),
+        ("repair_s", 0.0),
+        ("latency_s", [-1.0, 0.1]),
+        ("loss", 2.0),
+        ("duplication", -0.1),
+        ("drift", 5.0),
+        ("seed", -1),
+        ("actions", [{"at": -5.0, "kind": "join", "number": 1}]),
+        ("actions", [{"at": 1e300, "kind": "join", "number": 1}]),
+        ("actions", [{"at": 1.0, "kind": "join", "number": 1, "times": 10**9}]),
+        ("actions", [{"at": 1.0, "kind": "pause", "number": 1, "seconds": 1e9}]),
+        ("actions", [{"at": 1.0, "kind": "get", "number": 1}] * 100_000),
+    ],
+)
+def test_a_plan_of_what_cannot_be_carried_out_is_no_plan(field, value):
+    """A file whose values are out of their limits is refused, with the place: it would crash, or never end."""
+    absurd = {**msgspec.to_builtins(PLANS[3]), field: value}
+
+    with pytest.raises(msgspec.ValidationError, match=rf"\$\.{field}"):
+        msgspec.json.decode(msgspec.json.encode(absurd), type=Plan)
+
+
+def test_every_plan_that_is_drawn_keeps_the_limits():
+    """What --save leaves can be read again, whatever the seed."""
+    for plan in PLANS:
+        assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
