@@ -211,8 +211,8 @@ class Member:
         """Whether what is stored under the key is all here: the key lies in (reach, me].
 
         The arc shrinks when a predecessor joins, but the reach only when that one has got its records. The arc grows
-        when a predecessor dies, but the reach only when the replicas have been compared: what that one owned last may
-        have been copied to others.
+        when a predecessor dies, but the reach only when what that one owned last has been gathered: it may have been
+        copied to others.
         """
         return between_right(self.reach, key, self.me.id)
 

@@ -23,8 +23,8 @@ def repair(member: Member) -> Operation[bool]:
     """Compare the member's arc with each replica; where they differ, each gets what it lacks of the other's.
 
     An owner may lack something too: its predecessor joined and died, or it joined itself, before all was copied here.
-    An arc that has just grown is gathered from all that the list names: whoever joined since then is a replica that
-    knows no more. A replica that cannot be compared with, as one that has no records yet, is tried again soon.
+    An arc that has just grown is gathered first: whoever joined since then is a replica that knows no more. A replica
+    that cannot be compared with, as one that has no records yet, is tried again soon.
     One at a time; what is asked for meanwhile has it go over the replicas once more. Returns whether all is the same.
     """
     if member.repairing:
