@@ -49,7 +49,7 @@ def _played(text: str) -> str:
         for number, command in block.commands:
             try:
                 played.do(command)
-            except (ScenarioError, RingBroken) as error:
+            except (ScenarioError, RingBroken, AssertionError) as error:
                 return f"line {number}: {error}"
             before, shown = shown, played.shown()
             print(f"{command:<24} {'; '.join(line for line in shown if line not in before)}".rstrip())

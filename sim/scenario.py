@@ -28,6 +28,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chord.errors import LocalProtocolError
 from chord.member import Member
 from chord.settings import Settings
 from sim.by_hand import BITS, NumberedSpace
@@ -89,7 +90,7 @@ class Scenario:
         self._rounds = []
         try:
             self._do(command.split())
-        except (KeyError, IndexError, ValueError) as error:
+        except (KeyError, IndexError, ValueError, LocalProtocolError) as error:
             raise ScenarioError(f"{command!r} cannot be carried out: {error}") from error
         self.ring.ideal()
         wrong = self.ring.wrong()

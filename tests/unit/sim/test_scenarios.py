@@ -62,6 +62,8 @@ def test_blocks_are_commands_and_what_is_expected_then():
         "6 gives up 12",
         "6 wakes",
         "lists two",
+        "lists 0",
+        "lists 99999999999",
     ],
 )
 def test_a_line_that_makes_no_sense_is_an_error(command):
@@ -81,6 +83,20 @@ def test_a_call_to_a_live_process_does_not_time_out():
 
     with pytest.raises(AssertionError, match="12 runs, so no call to it times out"):
         scenario.do("6 gives up 12")
+
+
+@pytest.mark.parametrize("command", ["6 gives up 12", "12 hears 6 again", "lists 0"])
+@pytest.mark.parametrize("option", [[], ["--rewrite"]], ids=["played", "rewritten"])
+def test_a_line_that_asks_for_what_never_happens_is_one_line_of_error(tmp_path, command, option):
+    """`python -m sim scenario` names the line, and exits with 1."""
+    file = tmp_path / "scenario.txt"
+    file.write_text(f"ring 6 12\n6 stabilizes\n{command}\n")
+
+    result = run(file, *option)
+
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert f"error: {file}: line " in result.output
 
 
 def test_a_call_to_a_process_that_failed_times_out_though_another_runs_there():
