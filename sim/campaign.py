@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import msgspec
@@ -74,14 +75,15 @@ def judge(seed: int) -> Verdict:
 
 
 def runs(first: int, count: int, jobs: int) -> Iterator[Verdict]:
-    """The runs of `count` seeds, in no particular order, on `jobs` processes."""
+    """The runs of `count` seeds on `jobs` processes. Raises BrokenProcessPool when one of them is killed."""
     seeds = range(first, first + count)
+    jobs = min(jobs, count)
     if jobs == 1:
         yield from map(judge, seeds)
         return
     context = multiprocessing.get_context("spawn")
-    with context.Pool(jobs, initializer=_leave_interrupts_to_the_parent) as pool:
-        yield from pool.imap_unordered(judge, seeds, SEEDS_AT_ONCE)
+    with ProcessPoolExecutor(jobs, context, _leave_interrupts_to_the_parent) as pool:
+        yield from pool.map(judge, seeds, chunksize=min(SEEDS_AT_ONCE, count // jobs))
 
 
 def _leave_interrupts_to_the_parent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,7 +102,7 @@ def _run(plan: Plan, trace: Path | None) -> Verdict:
 def campaign(
     count: Annotated[int, typer.Option("--runs", help="How many seeds.", min=1)] = 2000,
     first: Annotated[int, typer.Option(help="The first seed.", min=0)] = 1,
-    jobs: Annotated[int, typer.Option(help="Processes that run side by side.", min=1)] = 2,
+    jobs: Annotated[int, typer.Option(help="Processes that run side by side.", min=1, max=256)] = 2,
     as_json: Json = False,
 ) -> None:
     """Many chaos runs, each as `python -m sim --seed N`; totals at the end, and the seeds that failed.
@@ -115,11 +116,20 @@ def campaign(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task("runs", total=count)
-        for verdict in runs(first, count, jobs):
-            totals.add(verdict)
-            if verdict.verdict != "ok":
-                progress.console.print(f"seed {verdict.seed}: {verdict.verdict}: {verdict.findings[0]}", markup=False)
-            progress.advance(bar)
+        try:
+            for verdict in runs(first, count, jobs):
+                totals.add(verdict)
+                if verdict.verdict != "ok":
+                    seed = f"seed {verdict.seed}: {verdict.verdict}: {verdict.findings[0]}"
+                    progress.console.print(seed, markup=False)
+                progress.advance(bar)
+        except BrokenProcessPool:
+            typer.echo(
+                f"error: one of {jobs} processes was killed after {totals.runs} of {count} runs; fewer --jobs take "
+                f"less memory, and --first {first + totals.runs} goes on",
+                err=True,
+            )
+            raise typer.Exit(FAILED) from None
     if as_json:
         _print(totals)
     else:

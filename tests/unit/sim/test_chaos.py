@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from sim.campaign import runs
 from sim.chaos import Chaos
 from sim.plan import Plan, draw
 
@@ -95,6 +98,7 @@ def test_what_does_not_happen_in_time_is_exit_code_3(tmp_path):
         (("--plan", "setup.cfg"), "setup.cfg holds no plan"),
         (("--seed", "-1"), "--seed"),
         (("campaign", "--runs", "0"), "--runs"),
+        (("campaign", "--jobs", "1000000"), "--jobs"),
     ],
 )
 def test_usage_is_exit_code_2(arguments, complaint):
@@ -117,3 +121,13 @@ def test_a_campaign_adds_its_runs_up():
     assert {key: value for key, value in totals.items() if key != "virtual_s"} == {
         key: value for key, value in json.loads(two.stdout).items() if key != "virtual_s"
     }
+
+
+def test_a_campaign_ends_when_one_of_its_processes_is_killed():
+    """As by a system that is out of memory: it does not wait for ever for the runs that were lost."""
+    verdicts = runs(1, 10_000, 2)
+    next(verdicts)
+    multiprocessing.active_children()[0].kill()
+
+    with pytest.raises(BrokenProcessPool):
+        list(verdicts)
