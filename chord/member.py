@@ -75,6 +75,7 @@ class Member:
         self.handed_over = False
         self.rejoining = False
         self.adopted = False
+        self.predecessor_complete = False
         self.complete = True
         self.complete_since = kernel.now - SEASONED_S
         self.joined_after = me.id
@@ -131,7 +132,7 @@ class Member:
         self._routes = None
         if new.predecessor != old.predecessor:
             self.heard_at = self.kernel.now
-            self.adopted = False
+            self.adopted = self.predecessor_complete = False
             self.moves += 1
         if new.alone:
             self.reach = self.me.id
@@ -195,7 +196,12 @@ class Member:
         return self.kernel.now - self.heard_at > self.settings.silence_s
 
     def require_owner(self, key: int) -> None:
-        """Raises NotOwner, with the predecessor as a hint, unless this member answers for the key."""
+        """Raises NotOwner, with the predecessor as a hint, unless this member answers for the key.
+
+        Raises Busy if it has lost all its successors: it may be cut off, and nobody else would hold what it takes.
+        """
+        if self._state.isolated:
+            raise Busy(f"{self.me} has lost all its successors, and looks for others")
         if not self.answers_for(key):
             raise NotOwner(
                 f"key {key:016x} is not owned by {self.me}; its predecessor {self._state.predecessor} is nearer",
@@ -313,6 +319,7 @@ class Member:
             return
         self.state = state
         self.heard_at = self.kernel.now
+        self.predecessor_complete = complete
         if complete and self.complete:
             self._yield_to(sender)
         if state.successors or state.whole:

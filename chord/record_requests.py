@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from chord.arcs import fetch_arc
 from chord.copies import replicated, tell_registered
 from chord.effects import Operation, call
 from chord.errors import Busy, InvalidName, NotMember, PeerUnreachable, Refused
 from chord.member import Member
-from chord.messages import Copy, FetchArc, Get, Noted, Page, Put, Stored
+from chord.messages import Copy, FetchArc, Get, Noted, Page, Pointer, Put, Stored
 from chord.names import normalise
 from chord.repair import gather_arc, gather_record
 
@@ -38,8 +39,7 @@ def _require_stand_in(member: Member, key: int) -> None:
 
     It does not if its predecessor has said that it has its own: the joiner passes on to a successor of long ago.
     """
-    predecessor = member.state.predecessor
-    passed_over = predecessor is not None and member.reach == predecessor.id and not member.holds(key)
+    passed_over = member.predecessor_complete and not member.holds(key)
     if not member.complete or passed_over:
         raise Busy(f"{member.me} has not got all of its records yet, or not those of key {key:016x}")
 
@@ -48,6 +48,12 @@ def _require_records(member: Member) -> None:
     """Raises Busy once the member has told its neighbours that it leaves: from then on they take puts for its keys."""
     if member.handed_over:
         raise Busy(f"{member.me} has left the ring and handed its records over")
+
+
+def _require_still(member: Member) -> None:
+    """Raises Busy if the member has begun to join anew while it asked others."""
+    if not member.active or not member.complete:
+        raise Busy(f"{member.me} is joining anew")
 
 
 def _get(member: Member, request: Get) -> Page | Operation[Page]:
@@ -78,6 +84,7 @@ def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
 
 def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
     yield from gather_record(member, key)
+    _require_still(member)
     _require_records(member)
     if not request.acting:
         member.require_owner(key)
@@ -93,15 +100,24 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
     else:
         member.require_owner(key)
         if not member.complete and member.state.successors:
-            return call(member.state.successor, replace(request, acting=True), Stored)
+            return _put_passed_on(member, member.state.successor, replace(request, acting=True), key)
     if not member.holds(key):
         return _put_compared(member, request, key)
     entry, changed = member.store.put(request, member.kernel.now)
     return replicated(member, entry, changed)
 
 
+def _put_passed_on(member: Member, successor: Pointer, request: Put, key: int) -> Operation[Stored]:
+    """The successor takes it. A member that has got its records meanwhile may have got them without this one."""
+    stored = yield from call(successor, request, Stored)
+    if member.complete:
+        yield from fetch_arc(member, successor, (key - 1) % member.settings.space.size, key)
+    return stored
+
+
 def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
     yield from gather_record(member, key)
+    _require_still(member)
     if not request.acting:
         member.require_owner(key)
     if member.leaving:

@@ -121,6 +121,7 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
         except RingcastError as error:
             raise unheard from error
         following = view.successors
+    raise unheard
 
 
 def gather_record(member: Member, key: int) -> Operation[None]:
