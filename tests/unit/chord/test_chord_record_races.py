@@ -26,7 +26,6 @@ from chord.messages import (
     Notify,
     Nudge,
     Page,
-    Put,
     Reply,
     Request,
     Stored,
@@ -217,31 +216,6 @@ def test_what_only_one_holder_is_left_of_is_not_guessed(world):
 
     with pytest.raises(Busy, match="has not heard yet what the former owner of"):
         world.finish(kernel, call(member.me, Get("k250"), Page, attempts=4))
-
-
-def test_a_put_that_a_joiner_passes_on_is_here_when_it_has_got_its_records_meanwhile(world):
-    """Its successor took the put after the last page that the joiner fetched: the joiner fetches what it relays."""
-    hosts = boot(world, [100, 700])
-    joiner = start(world, 400)
-    member = joiner.members[0]
-    world.lost = lambda _sender, _receiver, message: isinstance(body(message), FetchArc)
-    assert world.run(lambda: hosts[0].members[0].state.successor.id == 400, 10.0)
-
-    def completes(_sender: str, receiver: str, message: Request | Reply) -> bool:
-        if receiver == "n700:1" and isinstance(body(message), Put) and not member.complete:
-            member.complete = True
-        # No copy reaches it, as where another member has joined between the two.
-        return receiver == "n400:1" and isinstance(body(message), Copy)
-
-    world.lost = completes
-    kernel, ring = client(world, [joiner])
-    outcome = world.start(kernel, ring.put("k250", "e", b"v", LEASE_S))
-    assert world.run(lambda: member.complete, 10.0)
-    hosts[1].members[0].settings = Settings(space=SPACE, replicas=1)
-    assert world.run(lambda: bool(outcome), 30.0)
-
-    assert member.store.find("k250", "e", world.now) is not None
-    assert get(world, hosts[0], "k250") == [b"v"]
 
 
 def test_a_member_without_a_successor_takes_nothing(world):
