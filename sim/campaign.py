@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from sim.chaos import Chaos
 from sim.plan import draw
 from sim.stage import Verdict
 
+PR_SET_PDEATHSIG = 1
 FAILURES_KEPT = 20
 SEEDS_AT_ONCE = 10
 
@@ -82,9 +84,11 @@ def runs(first: int, count: int, jobs: int) -> Iterator[Verdict]:
         yield from map(judge, seeds)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _leave_interrupts_to_the_parent) as pool:
+    with ProcessPoolExecutor(jobs, context, _depend_on_the_parent) as pool:
         yield from pool.map(judge, seeds, chunksize=min(SEEDS_AT_ONCE, count // jobs))
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _depend_on_the_parent() -> None:
+    """Leave interrupts to it, and end with it, however it ends (Linux, prctl(2))."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
