@@ -169,7 +169,7 @@ def rounds(
 
 @app.command()
 def split(
-    nodes: Annotated[int, typer.Option(help="How many, half of them on each host.", min=2, max=64)] = 10,
+    nodes: Annotated[int, typer.Option(help="How many, half of them on each host.", min=4, max=64)] = 10,
     cut: Annotated[float, typer.Option(help="Seconds without the cable.", min=1.0, max=3600.0)] = 60.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
