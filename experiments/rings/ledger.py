@@ -14,7 +14,7 @@ from chord.asking import Ring
 from chord.effects import Operation, call
 from chord.errors import RingcastError
 from chord.identifiers import IdentifierSpace
-from chord.messages import Entry, Get, Page, Pointer, Stored
+from chord.messages import Entry, FetchArc, Page, Pointer, Stored
 from experiments.rings.observer import Observer
 
 KEPT = 60
@@ -127,12 +127,14 @@ class Ledger:
             owner = min(range(len(members)), key=lambda position: space.distance(key, members[position].id))
             for step in range(wanted):
                 holder = members[(owner + step) % len(members)]
-                asked.append((record, call(holder, Get(record.name, acting=True), Page, attempts=2)))
+                held = FetchArc((key - 1) % space.size, key)
+                asked.append((record, call(holder, held, Page, attempts=2)))
         pages = self._observer.ask_all(operation for _, operation in asked)
         lacking = {
             record.name
             for (record, _), page in zip(asked, pages, strict=True)
-            if isinstance(page, RingcastError) or not record.may_be(_value(list(page.entries)))
+            if isinstance(page, RingcastError)
+            or not record.may_be(_value([entry for entry in page.entries if not entry.deleted]))
         }
         return len(lacking)
 

@@ -9,7 +9,7 @@ from broker.local_ring import LocalRing
 from chord import wire
 from chord.client import RingClient
 from chord.errors import StaleVersion
-from chord.messages import Get, Request
+from chord.messages import FetchArc, Request
 from tests.integration.chord.rings import (
     all_agree,
     first_at_or_after,
@@ -67,13 +67,15 @@ def test_records_survive_two_crashes_at_once_and_two_more(ring):
 
 def holders(ring: LocalRing, name: str) -> int:
     """How many nodes hold entries of a record themselves."""
+    key = hash64(name.encode())
+    held = FetchArc((key - 1) % 2**64, key)
     found = 0
     with zmq.Context() as context:
         for address in ring.addresses():
             with context.socket(zmq.REQ) as asker:
                 asker.linger = 0
                 asker.connect(f"tcp://{address}")
-                asker.send(wire.encode(Request(1, "ringcast", 1, Get(name, acting=True))))
+                asker.send(wire.encode(Request(1, "ringcast", 1, held)))
                 found += bool(asker.poll(5_000) and getattr(wire.decode_reply(asker.recv()).body, "entries", ()))
     return found
 
