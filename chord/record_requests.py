@@ -35,13 +35,15 @@ def _key(member: Member, name: str) -> int:
 
 
 def _require_stand_in(member: Member, key: int) -> None:
-    """Raises Busy unless this member stands in for a joiner before it that has not got the records of the key.
+    """Raises Busy unless this member has all of its records; whoever comes after it may be asked then.
 
-    It does not if its predecessor has said that it has its own: the joiner passes on to a successor of long ago.
+    Raises Refused if it does not stand in for a joiner before it that has not got the records of the key: its
+    predecessor has said that it has its own. That one has died, or the joiner passes on to a successor of long ago.
     """
-    passed_over = member.predecessor_complete and not member.holds(key)
-    if not member.complete or passed_over:
-        raise Busy(f"{member.me} has not got all of its records yet, or not those of key {key:016x}")
+    if not member.complete:
+        raise Busy(f"{member.me} has not got all of its records yet")
+    if member.predecessor_complete and not member.holds(key):
+        raise Refused(f"{member.me} does not stand in for whoever owns key {key:016x}: {member.state.predecessor} does")
 
 
 def _require_records(member: Member) -> None:
