@@ -1,4 +1,7 @@
-"""`python -m sim`: rings in virtual time, from a seed."""
+"""`python -m sim`: rings in virtual time, from a seed.
+
+Starts as chord/starting.py has commands start; that is a driver, of which sim imports none.
+"""
 
 from __future__ import annotations
 

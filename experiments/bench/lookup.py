@@ -76,14 +76,14 @@ def _ask(views: list[Neighbours], rng: random.Random) -> list[Walk]:
     walks = []
     for view in views:
         with RingClient([view.member.address]) as client:
-            names = _names(view, rng)
+            names = names_elsewhere(view, rng)
             for _ in range(WARM):
                 client.lookup(next(names))
             walks += [client.lookup(next(names)) for _ in range(LOOKUPS // len(views))]
     return walks
 
 
-def _names(view: Neighbours, rng: random.Random) -> Iterator[str]:
+def names_elsewhere(view: Neighbours, rng: random.Random) -> Iterator[str]:
     """Random names that a member does not own."""
     assert view.predecessor is not None
     space = IdentifierSpace()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Iterator
 
 from broker.local_ring import LocalRing
 from chord.client import Mode, RingClient
-from chord.identifiers import IdentifierSpace, between_right
 from chord.lookup import Walk
 from chord.messages import Neighbours
+from experiments.bench.lookup import names_elsewhere
 from experiments.bench.measurement import Figure, Progress, figure
 from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 
@@ -62,7 +61,7 @@ def _ask(views: list[Neighbours], rng: random.Random) -> dict[Mode, list[Walk]]:
     """Lookups through each node in turn, by mode."""
     walks: dict[Mode, list[Walk]] = {mode: [] for mode in Mode}
     for view in views:
-        names = _names(view, rng)
+        names = names_elsewhere(view, rng)
         via = [view.member.address]
         with RingClient(via) as iterative, RingClient(via, mode=Mode.RECURSIVE) as recursive:
             clients = {Mode.ITERATIVE: iterative, Mode.RECURSIVE: recursive}
@@ -73,16 +72,6 @@ def _ask(views: list[Neighbours], rng: random.Random) -> dict[Mode, list[Walk]]:
                 for mode, client in clients.items():
                     walks[mode] += [client.lookup(next(names)) for _ in range(ASKED_AT_ONCE)]
     return walks
-
-
-def _names(view: Neighbours, rng: random.Random) -> Iterator[str]:
-    """Random names that a member does not own."""
-    assert view.predecessor is not None
-    space = IdentifierSpace()
-    while True:
-        name = f"bench/{rng.getrandbits(48):x}"
-        if not between_right(view.predecessor.id, space.key(name), view.member.id):
-            yield name
 
 
 def _us(walk: Walk) -> float:
