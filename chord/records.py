@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import mmh3
-
-from chord.errors import StaleVersion, TooLarge
+from chord.errors import TooLarge
+from chord.held import Held, differ, newer, version_of
 from chord.identifiers import IdentifierSpace, between_right
 from chord.limits import (
     MAX_ENTRIES_PER_PAGE,
@@ -16,80 +15,8 @@ from chord.limits import (
     MAX_PAGE_BYTES,
     MAX_RECORDS,
     MAX_STORE_BYTES,
-    MAX_VERSION,
-    MAX_VERSION_STEP,
 )
 from chord.messages import Entry, Page, Put
-
-ENTRY_BYTES = 512
-"""What an entry takes beside its value, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """An entry with its lease as a time of this process's monotonic clock."""
-
-    version: int
-    value: bytes
-    expires_at: float
-    guard_until: float
-    notify: str
-    deleted: bool
-
-    @property
-    def size(self) -> int:
-        """Bytes, without the names, which have a limit of their own."""
-        return ENTRY_BYTES + len(self.value) + len(self.notify)
-
-    def live(self, now: float) -> bool:
-        return not self.deleted and now < self.expires_at
-
-
-def _differ(before: _Held | None, after: _Held, now: float) -> bool:
-    """Whether those registered are to hear of it: not of a renewed lease, or another version of the same.
-
-    Nor of what registers an address itself: among thousands, each that comes would have to be told to all the others.
-    """
-    if before is None or before.notify or not before.live(now):
-        return after.live(now) and not after.notify
-    return not after.live(now) or (before.value, before.notify) != (after.value, after.notify)
-
-
-def _newer(held: _Held, offered: _Held) -> _Held:
-    """Which of two copies of one entry is kept, a function of both that does not depend on their order."""
-    guard = max(held.guard_until, offered.guard_until)
-    if held.version != offered.version:
-        winner = held if held.version > offered.version else offered
-        return replace(winner, guard_until=guard)
-    # Two halves of a split may have counted to the same version: a deletion wins, then the greater value.
-    if (held.deleted, held.value, held.notify) != (offered.deleted, offered.value, offered.notify):
-        winner = max(held, offered, key=lambda copy: (copy.deleted, copy.value, copy.notify))
-        return replace(winner, guard_until=guard)
-    return replace(held, expires_at=min(held.expires_at, offered.expires_at), guard_until=guard)
-
-
-def _version(put: Put, held: _Held | None) -> int:
-    """The version that a put is stored as. Raises StaleVersion, TooLarge."""
-    current = held.version if held else 0
-    if put.deleted and current == MAX_VERSION and put.version in (0, MAX_VERSION):
-        return MAX_VERSION
-    version = put.version or current + 1
-    refused = f"put of {put.entry!r} under {put.name!r} refused"
-    if version > MAX_VERSION:
-        raise TooLarge(f"{refused}: {current} is the last version there is")
-    if version - current > MAX_VERSION_STEP:
-        raise TooLarge(
-            f"{refused}: version {version} was offered and {current} is held, from which it may grow by "
-            f"{MAX_VERSION_STEP} at a time; version 0 counts on"
-        )
-    if version < current or (version == current and not _is_again(put, held)):
-        raise StaleVersion(f"{refused}: version {version} is not newer than {current}")
-    return version
-
-
-def _is_again(put: Put, held: _Held | None) -> bool:
-    """Whether a put is what is held already, sent once more."""
-    return held is not None and (held.value, held.deleted, held.notify) == (put.value, put.deleted, put.notify)
 
 
 class RecordStore:
@@ -101,7 +28,7 @@ class RecordStore:
 
     def __init__(self, space: IdentifierSpace) -> None:
         self._space = space
-        self._records: dict[str, dict[str, _Held]] = {}
+        self._records: dict[str, dict[str, Held]] = {}
         self._keys: dict[str, int] = {}
         self._bytes = 0
         self.changes = 0
@@ -115,22 +42,22 @@ class RecordStore:
         can still be deleted: a deletion wins over what else has its version.
         """
         held = self._records.get(put.name, {}).get(put.entry)
-        version = _version(put, held)
+        version = version_of(put, held)
         if put.deleted and (held is None or not held.live(now)) and put.version == 0:
             return self._travelling(put.name, put.entry, held, now), False
         expires = now + put.lease_s
         # A version that somebody names may be one more than what is held elsewhere, on the other side of a split.
         unknown = now + MAX_LEASE_S if put.deleted and put.version else expires
         guard = max(expires, held.guard_until if held else unknown)
-        new = _Held(version, put.value, expires, guard, put.notify, put.deleted)
+        new = Held(version, put.value, expires, guard, put.notify, put.deleted)
         if held is not None and version == held.version:
-            new = _newer(held, new)
+            new = newer(held, new)
         self._keep(put.name, put.entry, new)
-        return self._travelling(put.name, put.entry, new, now), _differ(held, new, now)
+        return self._travelling(put.name, put.entry, new, now), differ(held, new, now)
 
     def merge(self, entry: Entry, now: float) -> bool:
         """Take in a copy; returns whether those registered are to hear of it. None extends a lease of its version."""
-        offered = _Held(
+        offered = Held(
             entry.version,
             entry.value,
             now + entry.lease_s,
@@ -144,11 +71,11 @@ class RecordStore:
         held = self._records.get(entry.name, {}).get(entry.entry)
         if held is not None and now >= held.guard_until:
             held = None
-        new = offered if held is None else _newer(held, offered)
+        new = offered if held is None else newer(held, offered)
         if new == held:
             return False
         self._keep(entry.name, entry.entry, new)
-        return _differ(held, new, now)
+        return differ(held, new, now)
 
     def page(self, name: str, after: str, now: float) -> Page:
         """The live entries of a record with ids greater than `after`, in order, as much as one page takes."""
@@ -175,9 +102,8 @@ class RecordStore:
         total = 0
         for name in self._in_arc(low, high):
             for entry, held in self._records[name].items():
-                identity = f"{name}\0{entry}\0{held.version}\0{held.deleted}\0{held.notify}\0".encode()
-                total ^= mmh3.mmh3_x64_128_uintdigest(identity + held.value, 0)
-        return total & (2**64 - 1)
+                total ^= held.digest(name, entry)
+        return total
 
     def find(self, name: str, entry: str, now: float) -> Entry | None:
         """One entry as it is held now, dead or not, or None."""
@@ -211,7 +137,7 @@ class RecordStore:
                 del self._keys[name]
         return lapsed
 
-    def _keep(self, name: str, entry: str, held: _Held) -> None:
+    def _keep(self, name: str, entry: str, held: Held) -> None:
         record = self._records.get(name)
         if record is None:
             if len(self._records) >= MAX_RECORDS:
@@ -231,7 +157,7 @@ class RecordStore:
     def _in_arc(self, low: int, high: int) -> Iterator[str]:
         return (name for name, key in self._keys.items() if between_right(low, key, high))
 
-    def _travelling(self, name: str, entry: str, held: _Held | None, now: float) -> Entry:
+    def _travelling(self, name: str, entry: str, held: Held | None, now: float) -> Entry:
         if held is None:
             return Entry(name, entry, 0, b"", 0.0, deleted=True)
         return Entry(
