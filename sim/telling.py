@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.exhaustive import Choice
+from sim.choices import Choice
 from sim.scenario import RingBroken, Scenario
 from sim.situations import LIST, Situation
 from sim.stepwise import Ring, kind
