@@ -2,7 +2,7 @@
 
     python -m experiments.rings.rounds_job OPTIONS
 
-OPTIONS are `Options` of experiments/rings/rounds.py as JSON; each round is a line of JSON on stdout, an `Outcome`.
+OPTIONS are `Options` of experiments/rings/outcome.py as JSON; each round is a line of JSON on stdout, an `Outcome`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import sys
 import msgspec
 
 from broker.interrupts import unwind_on_signals
-from experiments.rings.rounds import LivingRing, Options
+from experiments.rings.outcome import Options
+from experiments.rings.rounds import LivingRing
 
 
 def main() -> None:

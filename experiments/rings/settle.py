@@ -12,6 +12,7 @@ from chord.errors import RingcastError
 from chord.messages import Neighbours
 from chord.settings import Settings
 from chord.views import is_consistent
+from experiments.rings.observer import Views
 
 POLL_S = 0.1
 
@@ -29,6 +30,16 @@ def is_ideal(views: list[Neighbours], count: int, length: int = Settings().succe
         if [pointer.id for pointer in view.successors] != expected:
             return False
     return True
+
+
+def all_ideal(views: Views, living: list[str], length: int = Settings().successors) -> bool:
+    """Whether each of these walks found just the nodes at the addresses in `living`, with full lists."""
+    return all(
+        not isinstance(view, RingcastError)
+        and {each.member.address for each in view} == set(living)
+        and is_ideal(view, len(living), length)
+        for view in views.values()
+    )
 
 
 def wait_for_full_lists(ring: LocalRing, timeout_s: float = 30.0) -> list[Neighbours]:

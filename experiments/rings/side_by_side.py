@@ -13,7 +13,7 @@ from typing import IO, Self
 import msgspec
 
 from broker.processes import ProcessFailed, end, start
-from experiments.rings.rounds import Options, Outcome
+from experiments.rings.outcome import Options, Outcome
 
 ENDED_WITHIN_S = 5.0
 SILENT_FOR_S = 300.0

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chord.settings import Settings
+from experiments.rings.outcome import REPLICAS, Options, Outcome
 from experiments.rings.plan import Kind
-from experiments.rings.rounds import Options, Outcome
 
-REPLICAS = Settings().replicas
 KINDS: tuple[Kind, ...] = ("join", "kill", "stop", "leave")
 
 
