@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 
 import typer
@@ -13,13 +14,15 @@ from chord.starting import INTERRUPTED
 
 FAILED = 1
 USAGE = 2
+NOBODY_READS = 128 + signal.SIGPIPE
+"""Standard output is a pipe whose reader has had enough, as of `| head -1`. It may be the end of what was asked for."""
 
 
 def run(application: typer.Typer) -> None:
     """Run a command line; every RingcastError and OSError becomes one line on stderr and an exit code."""
     try:
         _mend_streams()
-        application()
+        _run_to_the_last_line(application)
     except (InvalidName, LocalProtocolError) as error:
         _say(error)
         sys.exit(USAGE)
@@ -31,11 +34,22 @@ def run(application: typer.Typer) -> None:
     except BrokenPipeError:
         # Whoever read our output has had enough; keep the interpreter from complaining at exit.
         _silence_stdout()
-        sys.exit(FAILED)
+        sys.exit(NOBODY_READS)
     except OSError as error:
         _say(error)
         _silence_stdout()
         sys.exit(FAILED)
+
+
+def _run_to_the_last_line(application: typer.Typer) -> None:
+    """Run it, and hand over all that it printed. Raises BrokenPipeError when nobody reads it any more."""
+    try:
+        application()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # of which typer and rich make exit code 1
+            raise end.__context__ from None
+        sys.stdout.flush()
+        raise
 
 
 def _mend_streams() -> None:

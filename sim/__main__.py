@@ -1,26 +1,47 @@
 """`python -m sim`: rings in virtual time, from a seed.
 
-Starts as chord/starting.py has commands start; that is a driver, of which sim imports none.
+Starts and ends as chord/starting.py and chord/cli_run.py have commands do: drivers, of which sim imports none.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+from typing import TYPE_CHECKING
 
-INTERRUPTED = 130
+from sim.exits import FAILED, INTERRUPTED, NOBODY_READS
+
+if TYPE_CHECKING:
+    import typer
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C ends it without a word, also while it is imported."""
+    """Run the command line. Ctrl-C ends it without a word, also while it is imported, and so does `| head -1`."""
     signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(INTERRUPTED))
     from sim.cli_app import app
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        app(prog_name="python -m sim")
+        _run_to_the_last_line(app)
     except KeyboardInterrupt:
         os._exit(INTERRUPTED)
+    except BrokenPipeError:
+        os._exit(NOBODY_READS)
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        os._exit(FAILED)
+
+
+def _run_to_the_last_line(app: typer.Typer) -> None:
+    """Raises BrokenPipeError when nobody reads what is printed any more."""
+    try:
+        app(prog_name="python -m sim")
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # of which typer and rich make exit code 1
+            raise end.__context__ from None
+        print(end="", flush=True)
+        raise
 
 
 if __name__ == "__main__":

@@ -39,6 +39,23 @@ def test_a_full_stdout_is_said_in_one_line(via):
     assert done.stderr == "error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [("get", NAME), ("ring",), ("ring", "--json")])
+def test_a_reader_that_has_gone_ends_it_quietly(via, command, unbuffered):
+    """As of `| head -1`: exit code 141, as of a shell's own commands, and nothing on standard error."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "chord.cli", *command, "--via", via],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    ) as process:
+        process.stdout.close()
+        stderr = process.stderr.read()
+
+    assert (process.returncode, stderr) == (141, "")
+
+
 def test_a_closed_stdout_is_no_error(via):
     """Whoever closes stdout wants no output."""
     done = get(via, ">&-")
