@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -17,11 +19,14 @@ from sim.stage import Verdict
 
 PR_SET_PDEATHSIG = 1
 FAILURES_KEPT = 20
-SEEDS_AT_ONCE = 10
+WAITING_EACH = 8
 
 
 class Totals(msgspec.Struct, kw_only=True):
-    """All runs together. `least_deliveries` and `least_faults` are those of the run that had fewest."""
+    """All runs together. `faults` were injected, `asked` are questions.
+
+    `least_deliveries` and `least_faults` are those of the run that had fewest.
+    """
 
     runs: int = 0
     unsafe: int = 0
@@ -39,7 +44,7 @@ class Totals(msgspec.Struct, kw_only=True):
     failures: list[Verdict] = []
 
     def add(self, verdict: Verdict) -> None:
-        """Take one run in."""
+        """Take one run in. Of the failures the first twenty of each kind are kept."""
         faults = sum(verdict.faults.values())
         self.runs += 1
         self.deliveries += verdict.deliveries
@@ -58,7 +63,7 @@ class Totals(msgspec.Struct, kw_only=True):
             self.unsafe += 1
         else:
             self.stuck += 1
-        if len(self.failures) < FAILURES_KEPT:
+        if sum(kept.verdict == verdict.verdict for kept in self.failures) < FAILURES_KEPT:
             self.failures.append(verdict)
 
 
@@ -76,8 +81,11 @@ def judge(seed: int) -> Verdict:
     return Chaos(draw(seed)).run()
 
 
-def runs(first: int, count: int, jobs: int) -> Iterator[Verdict]:
-    """The runs of `count` seeds on `jobs` processes. Raises BrokenProcessPool when one of them is killed."""
+def runs(first: int, count: int, jobs: int) -> Generator[Verdict, None, None]:
+    """The runs of `count` seeds on `jobs` processes. Raises BrokenProcessPool when one of them is killed.
+
+    Ends them when it is closed or interrupted, in the middle of what they do.
+    """
     seeds = range(first, first + count)
     jobs = min(jobs, count)
     if jobs == 1:
@@ -85,7 +93,34 @@ def runs(first: int, count: int, jobs: int) -> Iterator[Verdict]:
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _depend_on_the_parent) as pool:
-        yield from pool.map(judge, seeds, chunksize=min(SEEDS_AT_ONCE, count // jobs))
+        waiting: deque[Future[Verdict]] = deque()
+        try:
+            for seed in seeds:
+                with _uninterrupted():
+                    waiting.append(pool.submit(judge, seed))
+                if len(waiting) > WAITING_EACH * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except (KeyboardInterrupt, GeneratorExit):
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Have SIGINT wait; it stays blocked in processes that are started meanwhile, which would say where it hit them."""
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _depend_on_the_parent() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from sim.cli_chaos import campaign, chaos
+from sim.cli_campaign import campaign
+from sim.cli_chaos import chaos
 from sim.cli_exhaust import exhaust
 from sim.cli_replay import replay
 from sim.cli_ring import ring

@@ -1,22 +1,20 @@
-"""`python -m sim --seed N` and `python -m sim campaign`: chaos, one run or many."""
+"""`python -m sim --seed N`: chaos, one run."""
 
 from __future__ import annotations
 
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sim.campaign import Totals, runs
 from sim.chaos import Chaos
+from sim.cli_files import check_writable, traces_in
 from sim.commit import checked_out
 from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
 from sim.plan import Plan, draw
-from sim.render import plan_lines, totals_table, verdict_table
+from sim.render import plan_lines, verdict_table
 from sim.shrink import shrink
 from sim.stage import Verdict
 from sim.traces import Traces
@@ -54,14 +52,16 @@ def chaos(
       python -m sim campaign --runs 2000
     """
     if context.invoked_subcommand is not None:
+        _refuse_options_of_its_own(context, context.invoked_subcommand)
         return
     if (seed is None) == (plan_file is None):
         raise typer.BadParameter("name one of the two: --seed N or --plan FILE", param_hint="--seed")
-    if trace is not None and (trace / "run.json").exists():
-        raise typer.BadParameter(f"{trace} holds a run already", param_hint="--trace")
     plan = draw(seed) if seed is not None else _read(plan_file)
+    if save is not None:
+        check_writable(save, "--save")
+    traces = None if trace is None else traces_in(trace)
     try:
-        verdict = _run(plan, trace)
+        verdict = _run(plan, traces)
         if verdict.verdict != "ok" and shrinks:
             plan = shrink(plan, lambda smaller: Chaos(smaller).run().verdict == verdict.verdict)
         if save is not None:
@@ -89,55 +89,31 @@ def _read(plan_file: Path | None) -> Plan:
         raise typer.BadParameter(f"{plan_file} holds no plan: {error}", param_hint="--plan") from None
 
 
-def _run(plan: Plan, trace: Path | None) -> Verdict:
-    if trace is None:
+def _run(plan: Plan, traces: Traces | None) -> Verdict:
+    if traces is None:
         return Chaos(plan).run()
-    traces = Traces(trace)
     run = Chaos(plan, traces.append)
     verdict = run.run()
     traces.close(run.describe(checked_out()))
     return verdict
 
 
-def campaign(
-    count: Annotated[int, typer.Option("--runs", help="How many seeds.", min=1)] = 2000,
-    first: Annotated[int, typer.Option(help="The first seed.", min=0)] = 1,
-    jobs: Annotated[int, typer.Option(help="Processes that run side by side.", min=1, max=256)] = 2,
-    as_json: Json = False,
-) -> None:
-    """Many chaos runs, each as `python -m sim --seed N`; totals at the end, and the seeds that failed.
-
-    \b
-    Examples:
-      python -m sim campaign --runs 2000
-      python -m sim campaign --runs 100000 --jobs 4 --json
-    """
-    totals = Totals()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("runs", total=count)
-        try:
-            for verdict in runs(first, count, jobs):
-                totals.add(verdict)
-                if verdict.verdict != "ok":
-                    seed = f"seed {verdict.seed}: {verdict.verdict}: {verdict.findings[0]}"
-                    progress.console.print(seed, markup=False)
-                progress.advance(bar)
-        except BrokenProcessPool:
-            typer.echo(
-                f"error: one of {jobs} processes was killed after {totals.runs} of {count} runs; fewer --jobs take "
-                f"less memory, and --first {first + totals.runs} goes on",
-                err=True,
-            )
-            raise typer.Exit(FAILED) from None
-    if as_json:
-        _print(totals)
-    else:
-        totals_table(totals, Console())
-    if totals.unsafe:
-        raise typer.Exit(UNSAFE)
-    if totals.stuck:
-        raise typer.Exit(NOT_CONVERGED)
+def _refuse_options_of_its_own(context: typer.Context, command: str) -> None:
+    """Raises BadParameter for an option that stands before a command: those are of one chaos run."""
+    own = {each for parameter in context.command.commands[command].params for each in parameter.opts}  # type: ignore[attr-defined]  # a group
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        option = parameter.opts[0]
+        if option == "--seed" and "--first" in own:
+            instead = f"{command} --first {context.params['seed']}"
+        else:
+            instead = f"{command} {option} ..." if option in own else command
+        raise typer.BadParameter(
+            f"before {command} it has no effect; use python -m sim {instead}",
+            param_hint="/".join([*parameter.opts, *parameter.secondary_opts]),
+        )
 
 
 def _print(what: Any) -> None:

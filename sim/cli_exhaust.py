@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from sim.exhaustive import Walk, Walked
-from sim.exits import UNSAFE
+from sim.exits import INCOMPLETE, UNSAFE
 from sim.situations import situations
 from sim.telling import told
 
@@ -57,7 +57,8 @@ def exhaust(
 
     Every order of messages is tried on the production code, every state is judged, and from every state at rest the
     ring has to become ideal. Exit codes: 0 nothing breaks the ring, 1 something does (the schedule is printed as a
-    scenario), 2 usage.
+    scenario), 2 usage, 3 nothing was found that does, but not every schedule was walked (--at-most; `complete` is false
+    in JSON).
 
     \b
     Examples:
@@ -78,6 +79,14 @@ def exhaust(
         print(f"{sum(row.states for row in rows):,} states, {sum(row.transitions for row in rows):,} transitions")
     if rows[-1].wrong:
         raise typer.Exit(UNSAFE)
+    left = sum(not row.complete for row in rows)
+    if left:
+        typer.echo(
+            f"incomplete: {left} of {len(rows)} situations were left after {at_most:,} states, and not every schedule "
+            "was walked; raise --at-most",
+            err=True,
+        )
+        raise typer.Exit(INCOMPLETE)
 
 
 def _show(row: Row) -> None:
@@ -87,4 +96,5 @@ def _show(row: Row) -> None:
         print("\n".join(row.schedule), end="\n\n")
         return
     end = "" if row.complete else "; left before it was done"
-    print(f"{row.situation}: {seen}; ideal within {row.rounds} rounds from each of {row.healed} states at rest{end}")
+    ideal = f"ideal within {row.rounds} rounds from each of {row.healed} states at rest"
+    print(f"{row.situation}: {seen}; {ideal}{end}", flush=True)

@@ -9,11 +9,11 @@ import msgspec
 import typer
 
 from chord.errors import LocalProtocolError
+from sim.cli_files import traces_in
 from sim.commit import checked_out
 from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
 from sim.latency import Model, latency_of
 from sim.run import Options, Report, describe, run
-from sim.traces import Traces
 
 
 def ring(
@@ -47,8 +47,6 @@ def ring(
         raise typer.BadParameter(
             f"{crashes} of {nodes} nodes cannot crash and leave one to ask", param_hint="--crashes"
         )
-    if trace is not None and (trace / "run.json").exists():
-        raise typer.BadParameter(f"{trace} holds a run already", param_hint="--trace")
     try:
         latency_of(latency, seed)
     except LocalProtocolError as error:
@@ -57,8 +55,8 @@ def ring(
     if trace is None:
         report = run(options, lambda _row: None)
     else:
+        traces = traces_in(trace)
         try:
-            traces = Traces(trace)
             report = run(options, traces.append)
             traces.close(describe(options, report, checked_out()))
         except OSError as error:

@@ -7,18 +7,20 @@ from typing import Annotated
 
 import typer
 
+from sim.cli_files import check_writable
 from sim.exits import UNSAFE
 from sim.scenario import RingBroken, Scenario, ScenarioError, parse, rewritten
 
 
 def scenario(
     file: Annotated[
-        Path, typer.Argument(help="Commands, a few words a line: see sim/scenario.py.", metavar="FILE", exists=True)
+        Path, typer.Argument(help="Commands, a few words a line: see docs/scenarios.md.", metavar="FILE", exists=True)
     ],
     rewrite: Annotated[bool, typer.Option("--rewrite", help="Write what was seen into FILE as expected.")] = False,
 ) -> None:
     """Carry a scenario out on the production code, and print what each line does to the ring.
 
+    docs/scenarios.md has the words of a scenario, and an example.
     Exit codes: 0 all is as expected, 1 it is not or the ring broke, 2 usage.
 
     \b
@@ -31,6 +33,7 @@ def scenario(
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"{file} cannot be read: {error}", param_hint="FILE") from None
     if rewrite:
+        check_writable(file, "FILE")
         seen, problem = rewritten(text)
         if not problem:
             file.write_text(seen)

@@ -72,26 +72,43 @@ def plan_lines(plan: Plan, console: Console) -> None:
 
 
 def totals_table(totals: Totals, console: Console) -> None:
-    """All runs of a campaign together."""
-    table = Table(title=f"{totals.runs} chaos runs (virtual time)", show_header=False)
+    """All runs of a campaign: what became of them, what was done to them and asked of them, and which failed."""
+    table = Table(title=f"{totals.runs:,} chaos runs (virtual time)", show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    table.add_row("unsafe", str(totals.unsafe))
-    table.add_row("stuck", str(totals.stuck))
-    table.add_row("deliveries", f"{totals.deliveries:,}")
-    table.add_row("deliveries of the run with fewest", str(totals.least_deliveries))
-    table.add_row("faults", f"{sum(totals.faults.values()):,}")
-    table.add_row("faults of the run with fewest", str(totals.least_faults))
-    for kind, times in sorted((totals.faults | totals.asked).items()):
+    table.add_row("unsafe", f"{totals.unsafe:,}")
+    table.add_row("stuck", f"{totals.stuck:,}")
+    table.add_section()
+    table.add_row("faults injected", f"{sum(totals.faults.values()):,}")
+    table.add_row("  in the run with fewest", str(totals.least_faults or 0))
+    for kind, times in sorted(totals.faults.items()):
+        table.add_row(f"  {kind}", f"{times:,}")
+    table.add_section()
+    table.add_row("questions asked", f"{sum(totals.asked.values()):,}")
+    for kind, times in sorted(totals.asked.items()):
         table.add_row(f"  {kind}", f"{times:,}")
     table.add_row("writes acknowledged", f"{totals.acknowledged:,}")
+    table.add_section()
+    table.add_row("deliveries", f"{totals.deliveries:,}")
+    table.add_row("  in the run with fewest", str(totals.least_deliveries or 0))
     table.add_row("states judged", f"{totals.checks:,}")
+    table.add_row("virtual time", minutes(totals.virtual_s))
+    table.add_section()
     table.add_row("runs by style", ", ".join(f"{style} {count}" for style, count in sorted(totals.styles.items())))
     table.add_row("runs by processes at the start", ", ".join(f"{n}: {c}" for n, c in sorted(totals.starts.items())))
-    table.add_row("virtual time", minutes(totals.virtual_s))
     console.print(table)
-    for verdict in totals.failures:
-        console.print(f"seed {verdict.seed}: {verdict.verdict}: {verdict.findings[0]}", markup=False)
+    for kind, count in (("unsafe", totals.unsafe), ("stuck", totals.stuck)):
+        kept = [verdict for verdict in totals.failures if verdict.verdict == kind]
+        for verdict in kept:
+            console.print(failure_line(verdict), markup=False)
+        if len(kept) < count:
+            console.print(f"and {count - len(kept)} more that are {kind}", markup=False)
+
+
+def failure_line(verdict: Verdict) -> str:
+    """A run that failed: its seed, how, and all that was found."""
+    found = "; ".join(verdict.findings).replace(":; ", ": ").replace("\n", " ")
+    return f"seed {verdict.seed}: {verdict.verdict}: {found}"
 
 
 def _time(time_s: float | None) -> str:

@@ -1,0 +1,31 @@
+"""The files that commands of `python -m sim` leave: what cannot be written is said before a run, not after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from sim.traces import Traces
+
+
+def traces_in(directory: Path) -> Traces:
+    """Traces that go there. Raises BadParameter where they cannot, or where a run has left its own."""
+    if (directory / "run.json").exists():
+        raise typer.BadParameter(f"{directory} holds a run already", param_hint="--trace")
+    try:
+        return Traces(directory)
+    except OSError as error:
+        raise typer.BadParameter(f"{directory} cannot be written: {error}", param_hint="--trace") from None
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Raises BadParameter where no file can be written. What is there stays as it is, and what is not is not made."""
+    new = not path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if new:
+            path.unlink()
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error}", param_hint=option) from None

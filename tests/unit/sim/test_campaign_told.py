@@ -1,0 +1,92 @@
+"""What a campaign says: faults apart from questions, every finding of what failed, and its totals after Ctrl-C too."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+
+from rich.console import Console
+
+from sim.campaign import FAILURES_KEPT, Totals
+from sim.render import failure_line, totals_table
+from sim.stage import Verdict
+from tests.descendants import alive, command_line, descendants
+from tests.waiting import eventually
+
+DEADLINE_S = 60.0
+
+
+def verdict(seed: int = 1, **fields) -> Verdict:
+    return Verdict(**{"seed": seed, "style": "stop", "start": 3, **fields})
+
+
+def told(totals: Totals) -> list[str]:
+    console = Console(file=io.StringIO(), width=120)
+    totals_table(totals, console)
+    return [line.strip("│ ") for line in console.file.getvalue().splitlines()]
+
+
+def test_faults_and_questions_are_told_apart():
+    """Each under a heading of its own, whose number is their sum."""
+    totals = Totals()
+    totals.add(verdict(faults={"crash": 3, "split": 1}, asked={"get": 7, "put": 5}))
+
+    lines = [line.split() for line in told(totals)]
+
+    faults, questions = lines.index(["faults", "injected", "│", "4"]), lines.index(["questions", "asked", "│", "12"])
+    assert faults < lines.index(["crash", "│", "3"]) < lines.index(["split", "│", "1"]) < questions
+    assert questions < lines.index(["get", "│", "7"]) < lines.index(["put", "│", "5"])
+
+
+def test_all_findings_of_a_run_are_in_its_line():
+    """Also those after a heading, which ends with a colon."""
+    findings = ["read of a through b:", "version 3 is missing", "version 2 is stale"]
+
+    line = failure_line(verdict(9, verdict="unsafe", findings=findings))
+
+    assert line == "seed 9: unsafe: read of a through b: version 3 is missing; version 2 is stale"
+
+
+def test_stuck_runs_are_told_beside_many_unsafe_ones():
+    """Of each kind the first are told, and how many more there are."""
+    totals = Totals()
+    for seed in range(FAILURES_KEPT + 5):
+        totals.add(verdict(seed, verdict="unsafe", findings=["x"]))
+    totals.add(verdict(99, verdict="stuck", findings=["y"]))
+
+    lines = told(totals)
+
+    assert "and 5 more that are unsafe" in lines
+    assert "seed 99: stuck: y" in lines
+
+
+def test_ctrl_c_leaves_totals_and_no_process():
+    """Ctrl-C at a terminal reaches all of its processes: exit code 130, the totals so far, and nobody says anything."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "sim", "campaign", "--runs", "100000", "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            eventually(lambda: len(workers_below(process.pid)) == 2, DEADLINE_S, "two processes that run chaos")
+            below = descendants(process.pid)
+
+            os.killpg(process.pid, signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        finally:
+            process.kill()
+
+    assert process.returncode == 130
+    assert "chaos runs (virtual time)" in stdout
+    assert "of 100000 runs; --first" in stderr
+    assert "Traceback" not in stderr
+    eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")
+
+
+def workers_below(parent: int) -> list[int]:
+    return [each for each in descendants(parent) if b"spawn_main" in command_line(each)]

@@ -1,0 +1,95 @@
+"""`python -m sim`: what is refused before a run, and how it ends when nobody reads what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sim.cli_app import app
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--seed", "7", "campaign"], "--seed: before campaign it has no effect; use python -m sim campaign --first 7"),
+        (["--seed", "7", "ring"], "python -m sim ring --seed ..."),
+        (["--json", "exhaust"], "python -m sim exhaust --json ..."),
+        (["--no-shrink", "campaign"], "--shrink/--no-shrink: before campaign it has no effect"),
+        (["--save", "x", "scenario"], "--save: before scenario it has no effect"),
+    ],
+)
+def test_an_option_of_one_run_before_a_command_is_refused(arguments, complaint):
+    """It would be ignored. What to say instead is said."""
+    result = CliRunner().invoke(app, arguments)
+
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+@pytest.mark.parametrize("option", ["--save", "--trace"])
+def test_what_cannot_be_written_is_said_before_the_run(tmp_path, option):
+    """Exit code 2, whatever would have come of the run."""
+    (tmp_path / "file").touch()
+
+    result = CliRunner().invoke(app, ["--seed", "3", option, str(tmp_path / "file" / "x")])
+
+    assert result.exit_code == 2
+    assert f"{option}: {tmp_path}/file/x cannot be written" in result.output
+
+
+def test_a_plan_that_another_run_saved_stays_when_a_run_is_refused(tmp_path):
+    """A look at whether --save can be written neither empties a file nor makes one."""
+    plan = tmp_path / "plan.json"
+    plan.write_text("before")
+    (tmp_path / "file").touch()
+
+    for save in (plan, tmp_path / "new.json"):
+        CliRunner().invoke(app, ["--seed", "3", "--save", str(save), "--trace", str(tmp_path / "file" / "x")])
+
+    assert plan.read_text() == "before"
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_walk_that_is_left_is_no_success():
+    """Exit code 3, not 0: nothing is wrong in what was walked, and not everything was."""
+    plain, as_json = (
+        CliRunner().invoke(app, ["exhaust", "--nodes", "2", "--at-most", "100", *more]) for more in ([], ["--json"])
+    )
+
+    assert plain.exit_code == as_json.exit_code == 3
+    assert "incomplete: 2 of 2 situations were left after 100 states" in plain.output
+    assert '"complete": false' in as_json.output
+
+
+@pytest.mark.parametrize("more", [["--json"], []], ids=["json", "table"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_ends_it_quietly(monkeypatch, more, unbuffered):
+    """As of `| head -1`: exit code 141, and nothing on standard error."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    with subprocess.Popen(
+        [sys.executable, "-m", "sim", "ring", "--nodes", "3", "--lookups", "5", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.close()
+        stderr = process.stderr.read()
+
+    assert (process.returncode, stderr) == (141, "")
+
+
+def test_a_disk_that_is_full_is_said_in_one_line():
+    """Exit code 1 and why, for what is printed as for what is left in files."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sim", "ring", "--nodes", "3", "--lookups", "5"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (1, "error: [Errno 28] No space left on device\n")
