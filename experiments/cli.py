@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated
 
 import typer
 
 from broker.interrupts import INTERRUPTED, unwind_on_signals
-from chord.cli_run import FAILED, run
+from chord.cli_run import FAILED, USAGE, run
+from experiments.bench import MODULES
 
 app = typer.Typer(
     add_completion=False,
@@ -115,7 +117,7 @@ def sweep(
     typer.echo(f"{out}: {plan.cells} parts; python -m experiments analyse {out}")
 
 
-@app.command()
+@app.command(epilog="\n  ".join(["\b\nNames:", *wrap(" ".join(MODULES), 76, break_on_hyphens=False)]))
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME...")] = None,
     runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,
@@ -129,7 +131,7 @@ def bench(
       python -m experiments bench lookup
       python -m experiments bench --out bench.json
 
-    Exit codes: 0 measured, 1 failed, 2 usage, 130 interrupted.
+    Exit codes: 0 measured, 1 failed, 2 usage or a package that is not installed, 130 interrupted.
     """
     from experiments.bench import bench as work
 
@@ -159,7 +161,7 @@ def rounds(
 
     Exit codes: 0 no ring broken and no record lost, 1 not so, 2 usage, 130 interrupted.
     """
-    from experiments.rings.rounds import Options
+    from experiments.rings.outcome import Options
     from experiments.rounds import rounds as work
 
     options = Options(seed=seed, first=first, rounds=rounds, nodes=nodes, successors=successors)
@@ -183,7 +185,8 @@ def split(
       python -m experiments split
       python -m experiments split --nodes 6 --cut 10 --json
 
-    Exit codes: 0 one ring and no record lost, 1 not so, 2 usage or no network namespaces, 130 interrupted.
+    Exit codes: 0 two rings, then one, and no record lost; 1 not so, also when the cut was too short for two rings to be
+    seen; 2 usage or no network namespaces, 130 interrupted.
     """
     from experiments.split import split as work
 
@@ -236,4 +239,6 @@ def main() -> None:
             print("interrupted; what was started has ended", file=sys.stderr)
         raise
     except ModuleNotFoundError as error:
-        sys.exit(f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench,brokers]'` brings it")
+        say = f"error: {error.name} is not installed; `pip install 'ringcast[analysis,bench,brokers]'` brings it"
+        print(say, file=sys.stderr)
+        sys.exit(USAGE)

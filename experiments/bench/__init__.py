@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from chord.errors import LocalProtocolError
@@ -27,12 +28,45 @@ MODULES = {
 }
 
 
+# What each of them imports, itself or in the processes that it starts, that only an extra of setup.cfg brings.
+ZONES = {"kazoo": "brokers", "pyspark": "analysis"}
+NATS_AND_ZENOH = {"nats": "bench", "zenoh": "bench"}
+DHTS = {"kademlia": "bench", "opendht": "bench"}
+PACKAGES = {
+    "registry-get": ZONES,
+    "dht-peers": DHTS,
+    "dht-peers-kill": DHTS,
+    "pubsub-direct": {"zenoh": "bench"},
+    "pubsub-brokered": ZONES | NATS_AND_ZENOH,
+    "pubsub-brokered-latency": ZONES | NATS_AND_ZENOH,
+    "failover": ZONES,
+    "clients": ZONES,
+}
+
+
 def select(names: list[str]) -> list[str]:
-    """The benchmarks to run: those named, or all. Raises LocalProtocolError for an unknown one."""
+    """The benchmarks to run: those named, or all. Raises LocalProtocolError for one that is unknown or lacks a package.
+
+    Packages are looked for before anything runs: what lacks one would fail late, and in a process of its own.
+    """
     unknown = [name for name in names if name not in MODULES]
     if unknown:
         raise LocalProtocolError(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
-    return names or list(MODULES)
+    chosen = names or list(MODULES)
+    missing = {
+        package: extra
+        for name in chosen
+        for package, extra in PACKAGES.get(name, {}).items()
+        if find_spec(package) is None
+    }
+    if missing:
+        extras = ",".join(sorted(set(missing.values())))
+        raise LocalProtocolError(
+            f"bench {' '.join(names)}".rstrip()
+            + f" needs {', '.join(sorted(missing))}, which is not installed: `pip install 'ringcast[{extras}]'`, or "
+            "`make bench` in a checkout"
+        )
+    return chosen
 
 
 def bench(names: list[str], runs: int, as_json: bool, out: Path | None = None) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from broker.processes import ProcessFailed, end, read_line, start_program
-from chord.errors import RingcastError
+from chord.errors import LocalProtocolError
 
 READY_S = 20.0
 LISTENS = "Listening for client connections on "
@@ -20,7 +20,7 @@ LISTENS = "Listening for client connections on "
 CONFIGURATION = 'listen: "127.0.0.1:-1"\nmax_pending: 2GB\nwrite_deadline: "120s"\n'
 
 
-class NoServer(RingcastError):
+class NoServer(LocalProtocolError):
     """There is no NATS server to measure against."""
 
 

@@ -58,8 +58,8 @@ class Report(Struct, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Whether there is one ring again, and no record is lost or another than it should be."""
-        return self.one_ring_s is not None and not self.wrong
+        """Whether there were two rings, there is one again, and no record is lost or another than it should be."""
+        return self.two_rings_s is not None and self.one_ring_s is not None and not self.wrong
 
 
 @dataclass
