@@ -9,7 +9,8 @@ import msgspec
 import typer
 
 from sim.exits import FAILED
-from sim.replay import Replayed, Unreadable
+from sim.recording_file import Unreadable
+from sim.replay import Replayed
 from sim.replay import replay as replayed
 
 

@@ -23,7 +23,8 @@ from chord.recorded import OPERATIONS, AnyEvent, Asked, Began, Kept, Sent, Unsen
 from chord.recording import RecordedKernel
 from chord.settings import Settings
 from sim.cluster import Cluster, address_of
-from sim.replay import Unreadable, replay
+from sim.recording_file import Unreadable
+from sim.replay import replay
 from tests.recordings import put_together, start_recorded, taken_apart
 
 ROOT = Path(__file__).parents[3]
