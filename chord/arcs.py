@@ -41,7 +41,9 @@ def fetch_page(member: Member, source: Pointer, request: FetchArc) -> Operation[
     Returns where the next one begins, or None if it was the last, and whether that member is seasoned.
     """
     page = yield from call(source, request, Page, attempts=2)
-    following = next_place(page, request.after, str(source))
+    space = member.settings.space
+    begin = (request.low + 1) % space.size
+    following = next_place(page, request.after, str(source), lambda name: space.distance(begin, space.key(name)))
     for entry in page.entries:
         member.store.merge(entry, member.kernel.now)
     return following, page.seasoned

@@ -308,7 +308,9 @@ class CompareArc(Struct, tag_field="type", frozen=True):
 
 
 class FetchArc(Struct, tag_field="type", frozen=True, omit_defaults=True):
-    """A page of the entries (dead ones too) whose keys lie in the arc (low, high], in the order of (name, entry id).
+    """A page of the entries (dead ones too) whose keys lie in the arc (low, high].
+
+    In the order of key (from low on around the ring), name, entry id.
 
     `takeover`: the sender will answer for the arc, so the page must lack nothing.
     """

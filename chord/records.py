@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable
 from dataclasses import replace
 
 from chord.errors import TooLarge
 from chord.held import Held, differ, newer, version_of
-from chord.identifiers import IdentifierSpace, between_right
+from chord.identifiers import IdentifierSpace
 from chord.limits import (
     MAX_ENTRIES_PER_PAGE,
     MAX_ENTRIES_PER_RECORD,
@@ -17,6 +18,21 @@ from chord.limits import (
     MAX_STORE_BYTES,
 )
 from chord.messages import Entry, Page, Put
+from chord.ring_order import RingOrder
+
+
+class _Record:
+    """The entries of one name by id, and their ids in order."""
+
+    __slots__ = ("entries", "ids", "key")
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.entries: dict[str, Held] = {}
+        self.ids: list[str] = []
+
+    def after(self, entry: str) -> list[str]:
+        return self.ids[bisect_right(self.ids, entry) :]
 
 
 class RecordStore:
@@ -28,8 +44,8 @@ class RecordStore:
 
     def __init__(self, space: IdentifierSpace) -> None:
         self._space = space
-        self._records: dict[str, dict[str, Held]] = {}
-        self._keys: dict[str, int] = {}
+        self._records: dict[str, _Record] = {}
+        self._order = RingOrder()
         self._bytes = 0
         self.changes = 0
         """How often an entry was changed, or renewed."""
@@ -41,7 +57,7 @@ class RecordStore:
         `put.version` is not newer than what is held, TooLarge when a limit is met. What has the last version there is
         can still be deleted: a deletion wins over what else has its version.
         """
-        held = self._records.get(put.name, {}).get(put.entry)
+        held = self._held(put.name, put.entry)
         version = version_of(put, held)
         if put.deleted and (held is None or not held.live(now)) and put.version == 0:
             return self._travelling(put.name, put.entry, held, now), False
@@ -68,7 +84,7 @@ class RecordStore:
         # What its guard no longer holds may be forgotten elsewhere, where versions are counted from 1 again.
         if now >= offered.guard_until:
             return False
-        held = self._records.get(entry.name, {}).get(entry.entry)
+        held = self._held(entry.name, entry.entry)
         if held is not None and now >= held.guard_until:
             held = None
         new = offered if held is None else newer(held, offered)
@@ -79,83 +95,100 @@ class RecordStore:
 
     def page(self, name: str, after: str, now: float) -> Page:
         """The live entries of a record with ids greater than `after`, in order, as much as one page takes."""
-        record = self._records.get(name, {})
+        record = self._records.get(name)
+        if record is None:
+            return Page((), more=False)
         found = (
-            self._travelling(name, entry, record[entry], now)
-            for entry in sorted(entry for entry in record if entry > after)
-            if record[entry].live(now)
+            self._travelling(name, entry, held, now)
+            for entry in record.after(after)
+            if (held := record.entries[entry]).live(now)
         )
         return _page(found)
 
     def arc(self, low: int, high: int, after: tuple[str, str], now: float) -> Page:
-        """Every entry, dead ones too, with a key in (low, high], in order of (name, entry id), from after `after`."""
+        """Every entry, dead ones too, with a key in (low, high], from after the name and entry id `after`.
+
+        In the order of key from low on, name, entry id. Raises InvalidName for an `after` that nothing is stored under.
+        """
+        name, entry = after
+        key = self._space.key(name) if name else (low + 1) % self._space.size
         found = (
-            self._travelling(name, entry, self._records[name][entry], now)
-            for name in sorted(name for name in self._in_arc(low, high) if name >= after[0])
-            for entry in sorted(self._records[name])
-            if (name, entry) > after
+            self._travelling(each, entry_id, self._records[each].entries[entry_id], now)
+            for each in self._order.names(low, high, key, name)
+            for entry_id in self._records[each].after(entry if each == name else "")
         )
         return _page(found)
 
     def digest(self, low: int, high: int) -> int:
         """A number that two stores share when they hold the same versions in the arc (low, high]."""
-        total = 0
-        for name in self._in_arc(low, high):
-            for entry, held in self._records[name].items():
-                total ^= held.digest(name, entry)
-        return total
+        return self._order.digest(low, high)
 
     def find(self, name: str, entry: str, now: float) -> Entry | None:
         """One entry as it is held now, dead or not, or None."""
-        held = self._records.get(name, {}).get(entry)
+        held = self._held(name, entry)
         return None if held is None else self._travelling(name, entry, held, now)
 
     def registered(self, name: str, now: float) -> list[str]:
         """The addresses that want to hear of changes to a record."""
-        record = self._records.get(name, {})
-        return sorted({held.notify for held in record.values() if held.notify and held.live(now)})
+        record = self._records.get(name)
+        held = record.entries.values() if record else ()
+        return sorted({each.notify for each in held if each.notify and each.live(now)})
 
     def expire(self, now: float) -> list[Entry]:
         """Forget what no copy can bring back; returns as deletions what ran out and those registered are to hear of."""
         lapsed = []
-        for name in list(self._records):
-            record = self._records[name]
-            for entry in list(record):
-                held = record[entry]
+        for name, record in list(self._records.items()):
+            for entry, held in list(record.entries.items()):
                 if now >= held.expires_at and not held.deleted:
-                    self._bytes -= held.size
-                    heard_of = not held.notify
-                    record[entry] = held = replace(held, deleted=True, value=b"", notify="")
-                    self._bytes += held.size
-                    if heard_of:
-                        lapsed.append(self._travelling(name, entry, held, now))
+                    dead = replace(held, deleted=True, value=b"", notify="")
+                    self._replace(name, entry, record, dead)
+                    if not held.notify:
+                        lapsed.append(self._travelling(name, entry, dead, now))
                 if now >= held.guard_until:
-                    self._bytes -= held.size
-                    del record[entry]
-            if not record:
-                del self._records[name]
-                del self._keys[name]
+                    self._forget(name, entry, record)
         return lapsed
+
+    def _held(self, name: str, entry: str) -> Held | None:
+        record = self._records.get(name)
+        return None if record is None else record.entries.get(entry)
 
     def _keep(self, name: str, entry: str, held: Held) -> None:
         record = self._records.get(name)
-        if record is None:
-            if len(self._records) >= MAX_RECORDS:
-                raise TooLarge(f"record {name!r} refused: this process holds {MAX_RECORDS} records already")
-            self._keys[name] = self._space.key(name)
-            record = self._records[name] = {}
-        if entry not in record and len(record) >= MAX_ENTRIES_PER_RECORD:
+        if record is None and len(self._records) >= MAX_RECORDS:
+            raise TooLarge(f"record {name!r} refused: this process holds {MAX_RECORDS} records already")
+        before = None if record is None else record.entries.get(entry)
+        if record is not None and before is None and len(record.ids) >= MAX_ENTRIES_PER_RECORD:
             raise TooLarge(f"entry {entry!r} refused: record {name!r} holds {MAX_ENTRIES_PER_RECORD} entries already")
-        before = record.get(entry)
         growth = held.size - (before.size if before else 0)
         if growth > 0 and self._bytes + growth > MAX_STORE_BYTES:
             raise TooLarge(f"entry {entry!r} of {name!r} refused: this process holds {self._bytes} bytes already")
-        self._bytes += growth
+        if record is None:
+            key = self._space.key(name)
+            record = self._records[name] = _Record(key)
+            self._order.add(key, name)
         self.changes += 1
-        record[entry] = held
+        self._replace(name, entry, record, held)
 
-    def _in_arc(self, low: int, high: int) -> Iterator[str]:
-        return (name for name, key in self._keys.items() if between_right(low, key, high))
+    def _replace(self, name: str, entry: str, record: _Record, held: Held) -> None:
+        before = record.entries.get(entry)
+        difference = held.digest(name, entry)
+        self._bytes += held.size
+        if before is None:
+            insort(record.ids, entry)
+        else:
+            difference ^= before.digest(name, entry)
+            self._bytes -= before.size
+        record.entries[entry] = held
+        self._order.change(record.key, difference)
+
+    def _forget(self, name: str, entry: str, record: _Record) -> None:
+        held = record.entries.pop(entry)
+        self._bytes -= held.size
+        del record.ids[bisect_left(record.ids, entry)]
+        self._order.change(record.key, held.digest(name, entry))
+        if not record.ids:
+            del self._records[name]
+            self._order.remove(record.key, name)
 
     def _travelling(self, name: str, entry: str, held: Held | None, now: float) -> Entry:
         if held is None:

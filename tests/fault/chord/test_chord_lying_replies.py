@@ -182,10 +182,12 @@ def test_a_member_lives_on_amid_liars(data):
     assert deadline is not None and deadline - amid.world.now <= CEILING_S
 
 
+NEAR, FAR = sorted("ab", key=lambda name: (SPACE.key(name) - 1) % SPACE.size)
 PAGES = {
     "empty, and promises more": Page((), more=True),
     "the same again": Page((Entry("b", "e", 1, b"", 5.0), Entry("b", "e", 1, b"", 5.0)), more=True),
-    "backwards": Page((Entry("b", "e", 1, b"", 5.0), Entry("a", "e", 1, b"", 5.0)), more=False),
+    "backwards": Page((Entry("b", "f", 1, b"", 5.0), Entry("b", "e", 1, b"", 5.0)), more=False),
+    "backwards along the ring": Page((Entry(FAR, "e", 1, b"", 5.0), Entry(NEAR, "e", 1, b"", 5.0)), more=False),
     "no name to store under": Page((Entry("e\u0301", "e", 1, b"", 5.0),), more=False),
     "control character": Page((Entry("a\x00b", "e", 1, b"", 5.0),), more=False),
 }

@@ -232,7 +232,7 @@ def test_a_page_ends_at_its_limit_of_bytes(store):
 
 
 def test_an_arc_holds_what_lies_in_it(store):
-    """(low, high], over the top of the circle too, dead entries included, in order of name and entry."""
+    """(low, high], over the top of the circle too, dead entries included, in order of key, name and entry."""
     for key in (10, 100, 500, 1000):
         put(store, name=f"k{key}")
     put(store, name="k500", entry="dead")
@@ -242,7 +242,9 @@ def test_an_arc_holds_what_lies_in_it(store):
         return [(entry.name, entry.entry) for entry in store.arc(low, high, after, NOW).entries]
 
     assert arc(10, 500) == [("k100", "e"), ("k500", "dead"), ("k500", "e")]
-    assert arc(500, 10) == [("k10", "e"), ("k1000", "e")]
+    assert arc(500, 10) == [("k1000", "e"), ("k10", "e")]
+    assert arc(500, 10, ("k1000", "e")) == [("k10", "e")]
+    assert arc(500, 10, ("k10", "e")) == []
     assert arc(10, 500, ("k500", "dead")) == [("k500", "e")]
     assert len(arc(7, 7)) == 5
 
