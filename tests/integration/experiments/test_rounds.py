@@ -38,6 +38,7 @@ def test_rings_agree_after_every_round_and_keep_every_record(tmp_path, seed, suc
 
     totals = json.loads(stdout)
     assert (process.returncode, totals["rounds"], totals["broken"], totals["wrong"]) == (0, ROUNDS, 0, {}), stderr
+    assert stderr.startswith(f"{ROUNDS} rounds of seed {seed}, 2 side by side\n")
     assert totals["acknowledged"] > 0
     assert sum(totals["events"].values()) >= 3 * ROUNDS
 
