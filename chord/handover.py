@@ -42,8 +42,7 @@ def take_over(member: Member) -> Operation[None]:
         yield from sleep(TAKE_OVER_PAUSE_S)
     if member.me != me:
         return  # it has joined anew, and takes over anew
-    member.complete = True
-    member.complete_since = member.kernel.now
+    member.reach.completed(member.kernel.now)
     member.event("complete" if done else "incomplete")
     yield from spawn(repair(member))
 
@@ -55,14 +54,14 @@ def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
         return False
     after = "", ""
     low, high = member.arc()
-    if between(member.joined_after, low, high):
-        low = member.joined_after  # whoever has joined between since then fetches its part from here
+    if between(member.reach.joined_after, low, high):
+        low = member.reach.joined_after  # whoever has joined between since then fetches its part from here
     for _ in range(PAGES_AT_MOST):
         following, _ = yield from fetch_page(member, successor, FetchArc(low, high, after, takeover=True))
         if member.state.successor != successor:
             return False
         if following is None:
-            member.reach = low
+            member.reach.low = low
             return True
         after = following
     return False

@@ -204,7 +204,7 @@ class Host:
         try:
             yield from self._bring_in(member, contacts, self.kernel.now + REJOIN_PATIENCE_S)
         except RingcastError as error:
-            member.active = member.adopted = member.complete = True
+            member.active = member.adopted = member.reach.complete = True
             member.rejoining = False
             member.event("rejoin failed", str(error))
             return

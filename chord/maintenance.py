@@ -52,7 +52,7 @@ def ask_neighbours(member: Member, other: Pointer, notify: bool = False) -> Oper
         asked_at = kernel.now
         member.pending += 1
         try:
-            query = GetNeighbours(sender=member.me, complete=member.complete) if notify else GetNeighbours()
+            query = GetNeighbours(sender=member.me, complete=member.reach.complete) if notify else GetNeighbours()
             answer = yield from call(other, query, Neighbours, attempts=2)
         except Busy:
             pass
@@ -84,9 +84,8 @@ def join(member: Member, via: list[Pointer]) -> Operation[None]:
         elif between(answer.member.id, member.me.id, successor.id):
             member.state = ring_state.joined(member.state, answer)
             member.active = True
-            member.complete = False
             # What its predecessor lacks, that one will ask of this member: it lies between it and whoever has it.
-            member.joined_after = answer.member.id if answer.lacks_after is None else answer.lacks_after
+            member.reach.join(answer.member.id if answer.lacks_after is None else answer.lacks_after)
             member.event("joined", str(answer.member))
             return
         else:
@@ -166,7 +165,7 @@ def _stabilize_once(member: Member) -> Operation[bool]:
     adopted = yield from _adopt_closer(member, answer)
     known = answer.predecessor == member.me and answer.member == member.state.successor
     if not known and member.state.successors and not member.leaving:
-        yield from cast(member.state.successor, Notify(member.me, member.complete))
+        yield from cast(member.state.successor, Notify(member.me, member.reach.complete))
     return adopted
 
 
@@ -253,7 +252,7 @@ def enter(member: Member) -> Operation[None]:
     predecessor = member.state.predecessor
     if member.state.successors:
         with suppress(RingcastError):  # every stabilization notifies it again
-            yield from call(member.state.successor, Notify(member.me, member.complete), Noted, attempts=2)
+            yield from call(member.state.successor, Notify(member.me, member.reach.complete), Noted, attempts=2)
     if predecessor is not None:
         yield from cast(predecessor, Nudge())
 

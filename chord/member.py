@@ -12,7 +12,7 @@ from chord import ring_state
 from chord.effects import Operation
 from chord.errors import Busy, NotOwner, RemoteProtocolError
 from chord.fingers import FingerTable, Routes
-from chord.identifiers import between, between_right
+from chord.identifiers import between_right
 from chord.kernel import Kernel
 from chord.messages import (
     CompareArc,
@@ -35,6 +35,7 @@ from chord.messages import (
     Same,
     contact,
 )
+from chord.reach import Reach
 from chord.records import RecordStore
 from chord.ring_state import RingState
 from chord.settings import Settings
@@ -45,10 +46,6 @@ OWNERS_NAMED = 4
 
 HOPS_NAMED = 3
 """Candidates for the next hop in one answer: the best, and two to fall back on."""
-
-SEASONED_S = 10.0
-"""How long a member has its records before it counts as one that was there when a neighbour died: a few times what it
-takes to find that out."""
 
 Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 
@@ -75,13 +72,7 @@ class Member:
         self.handed_over = False
         self.rejoining = False
         self.adopted = False
-        self.predecessor_complete = False
-        self.complete = True
-        self.complete_since = kernel.now - SEASONED_S
-        self.joined_after = me.id
-        self.reach = me.id
-        self.answered_after: int | None = None
-        self.moves = 0
+        self.reach = Reach(me.id, settings.space, kernel.now)
         self.pending = 0
         self.stabilizing = False
         self.stabilize_again = False
@@ -132,10 +123,10 @@ class Member:
         self._routes = None
         if new.predecessor != old.predecessor:
             self.heard_at = self.kernel.now
-            self.adopted = self.predecessor_complete = False
-            self.moves += 1
+            self.adopted = False
+            self.reach.moved()
         if new.alone:
-            self.reach = self.me.id
+            self.reach.alone()
         if new.predecessor != old.predecessor or new.successors != old.successors:
             self.start_repairing()
 
@@ -143,7 +134,7 @@ class Member:
         """Start anew as another incarnation that has yet to join; the records stay."""
         self.me = me
         self.active = self.adopted = False
-        self.reach = me.id
+        self.reach.alone()
         self.fingers = FingerTable(me, self.settings.space)
         self._routes = None
         self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)
@@ -208,33 +199,6 @@ class Member:
                 self._state.predecessor,
             )
 
-    @property
-    def seasoned(self) -> bool:
-        """Whether it has had all of its records since before any death that the ring is still busy with."""
-        return self.complete and self.kernel.now - self.complete_since >= SEASONED_S
-
-    def holds(self, key: int) -> bool:
-        """Whether what is stored under the key is all here: the key lies in (reach, me].
-
-        The arc shrinks when a predecessor joins, but the reach only when that one has got its records. The arc grows
-        when a predecessor dies, but the reach only when what that one owned last has been gathered: it may have been
-        copied to others.
-        """
-        return between_right(self.reach, key, self.me.id)
-
-    def extend(self, low: int) -> None:
-        """What is stored in (low, me] is all here now."""
-        size = self.settings.space.size
-        distance = self.settings.space.distance
-        if (distance(low, self.me.id) or size) > (distance(self.reach, self.me.id) or size):
-            self.reach = low
-
-    def answered(self, key: int) -> None:
-        """An entry was taken for a key as its owner, though it may lie beyond what is all here."""
-        after = self.answered_after
-        if not self.holds(key) and (after is None or not between_right(after, key, self.me.id)):
-            self.answered_after = (key - 1) % self.settings.space.size
-
     def share(self) -> tuple[int, int]:
         """The part (low, me] of the circle whose records this member hands on for its process: up to its sibling's."""
         distance = self.settings.space.distance
@@ -289,7 +253,7 @@ class Member:
     def neighbours(self) -> Neighbours:
         """This member's own answer to a neighbour query."""
         state = self._state
-        lacks_after = None if self.complete else self.joined_after
+        lacks_after = None if self.reach.complete else self.reach.joined_after
         return Neighbours(self.me, state.predecessor, state.successors, state.whole, lacks_after)
 
     def _get_neighbours(self, request: GetNeighbours) -> Neighbours:
@@ -319,25 +283,13 @@ class Member:
             return
         self.state = state
         self.heard_at = self.kernel.now
-        self.predecessor_complete = complete
-        if complete and self.complete:
-            self._yield_to(sender)
+        low = self.reach.told(sender.id, complete)
+        if low is not None:
+            self.start_yielding(low, sender)
         if state.successors or state.whole:
             self.adopted = True
         if not self._state.successors:
             self.start_stabilizing()
-
-    def _yield_to(self, predecessor: Pointer) -> None:
-        """The predecessor has its records: what lies up to it is not answered for here any more."""
-        low = self.reach
-        if self.answered_after is not None and not self.holds(self.answered_after):
-            low = self.answered_after
-        if not between(low, predecessor.id, self.me.id):
-            return
-        self.answered_after = None
-        if between(self.reach, predecessor.id, self.me.id):
-            self.reach = predecessor.id
-        self.start_yielding(low, predecessor)
 
     def _nudge(self, _request: Nudge) -> Noted:
         self.start_stabilizing()
@@ -356,6 +308,6 @@ class Member:
         return Noted()
 
     def _compare_arc(self, request: CompareArc) -> Same:
-        if not self.complete:
+        if not self.reach.complete:
             raise Busy(f"{self.me} has not got all of its records yet")
         return Same(self.store.digest(request.low, request.high) == request.digest)

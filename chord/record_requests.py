@@ -40,9 +40,9 @@ def _require_stand_in(member: Member, key: int) -> None:
     Raises Refused if it does not stand in for a joiner before it that has not got the records of the key: its
     predecessor has said that it has its own. That one has died, or the joiner passes on to a successor of long ago.
     """
-    if not member.complete:
+    if not member.reach.complete:
         raise Busy(f"{member.me} has not got all of its records yet")
-    if member.predecessor_complete and not member.holds(key):
+    if not member.reach.stands_in(key):
         raise Refused(f"{member.me} does not stand in for whoever owns key {key:016x}: {member.state.predecessor} does")
 
 
@@ -54,7 +54,7 @@ def _require_records(member: Member) -> None:
 
 def _require_still(member: Member) -> None:
     """Raises Busy if the member has begun to join anew while it asked others."""
-    if not member.active or not member.complete:
+    if not member.active or not member.reach.complete:
         raise Busy(f"{member.me} is joining anew")
 
 
@@ -65,9 +65,9 @@ def _get(member: Member, request: Get) -> Page | Operation[Page]:
         _require_stand_in(member, key)
     else:
         member.require_owner(key)
-        if not member.complete:
+        if not member.reach.complete:
             return _get_passed_on(member, replace(request, acting=True))
-    if not member.holds(key):
+    if not member.reach.covers(key):
         return _get_compared(member, request, key)
     return member.store.page(request.name, request.after, member.kernel.now)
 
@@ -101,9 +101,9 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
         _require_stand_in(member, key)
     else:
         member.require_owner(key)
-        if not member.complete and member.state.successors:
+        if not member.reach.complete and member.state.successors:
             return _put_passed_on(member, member.state.successor, replace(request, acting=True), key)
-    if not member.holds(key):
+    if not member.reach.covers(key):
         return _put_compared(member, request, key)
     entry, changed = member.store.put(request, member.kernel.now)
     return replicated(member, entry, changed)
@@ -112,7 +112,7 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
 def _put_passed_on(member: Member, successor: Pointer, request: Put, key: int) -> Operation[Stored]:
     """The successor takes it. A member that has got its records meanwhile may have got them without this one."""
     stored = yield from call(successor, request, Stored)
-    if member.complete:
+    if member.reach.complete:
         yield from fetch_arc(member, successor, (key - 1) % member.settings.space.size, key)
     return stored
 
@@ -125,7 +125,7 @@ def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
     if member.leaving:
         raise Busy(f"{member.me} is leaving the ring")
     entry, changed = member.store.put(request, member.kernel.now)
-    member.answered(key)
+    member.reach.answered(key)
     return (yield from replicated(member, entry, changed))
 
 
@@ -138,7 +138,7 @@ def _copy(member: Member, request: Copy) -> Noted:
         raise Refused(f"{member.me} owns a key of this copy itself; whoever sent it is not its owner")
     for key, entry in zip(keys, request.entries, strict=True):
         if request.owned:
-            member.answered(key)
+            member.reach.answered(key)
         if member.store.merge(entry, now) and request.handover:
             tell_registered(member, entry)
     return Noted()
@@ -146,19 +146,19 @@ def _copy(member: Member, request: Copy) -> Noted:
 
 def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
     if request.takeover:
-        if not member.complete:
+        if not member.reach.complete:
             # What it has so far would pass for all there is.
             raise Busy(f"{member.me} has not got all of its records yet")
-        if not member.holds((request.low + 1) % member.settings.space.size):
+        if not member.reach.covers((request.low + 1) % member.settings.space.size):
             return _arc_compared(member, request)
     page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
-    return replace(page, seasoned=True) if member.seasoned else page
+    return replace(page, seasoned=True) if member.reach.seasoned(member.kernel.now) else page
 
 
 def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:
     """An arc that reaches back beyond what is all here: whoever owned it is gone, and the replicas may know more."""
-    moves = member.moves
-    yield from gather_arc(member, request.low, member.reach)
-    if member.moves == moves:
-        member.extend(request.low)
+    moves = member.reach.moves
+    yield from gather_arc(member, request.low, member.reach.low)
+    if member.reach.moves == moves:
+        member.reach.extend(request.low)
     return member.store.arc(request.low, request.high, request.after, member.kernel.now)

@@ -48,11 +48,11 @@ def _repair_once(member: Member) -> Operation[bool | None]:
     if not _answers(member):
         return False
     compared: set[str] = set()
-    moves = member.moves
+    moves = member.reach.moves
     low, _ = member.arc()
     try:
-        if not member.holds((low + 1) % member.settings.space.size):
-            yield from gather_arc(member, low, member.reach)
+        if not member.reach.covers((low + 1) % member.settings.space.size):
+            yield from gather_arc(member, low, member.reach.low)
         same = True
         failed = False
     except RingcastError:
@@ -71,14 +71,14 @@ def _repair_once(member: Member) -> Operation[bool | None]:
             failed = True
     if failed:
         return None
-    if member.moves == moves:
-        member.extend(low)
+    if member.reach.moves == moves:
+        member.reach.extend(low)
     return same
 
 
 def _answers(member: Member) -> bool:
     """Whether there is an arc that this member answers for, and all of its records."""
-    return member.active and member.complete and member.state.predecessor is not None
+    return member.active and member.reach.complete and member.state.predecessor is not None
 
 
 def _repair_with(member: Member, target: Pointer) -> Operation[bool]:

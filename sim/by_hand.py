@@ -162,7 +162,7 @@ class Process:
             member.me,
             member.state,
             member.active,
-            member.complete,
+            member.reach.complete,
             member.adopted,
             member.leaving,
             member.rejoining,
@@ -226,6 +226,6 @@ class Process:
 def _joining(member: Member, via: list[Pointer], enters: bool) -> Operation[None]:
     """What a process that joins does to the ring."""
     yield from maintenance.join(member, via)
-    member.complete = True  # there are no records that it would have to take over
+    member.reach.complete = True  # there are no records that it would have to take over
     if enters:
         yield from maintenance.enter(member)

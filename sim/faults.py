@@ -37,7 +37,7 @@ class Faults:
         """Whether the ring is ideal, and each record that surely exists is held by the processes that ought to."""
         if self._stage.sides is not None or not self._stage.settled():
             return False
-        return all(member.complete for member in self._cluster.members()) and self._questions.held()
+        return all(member.reach.complete for member in self._cluster.members()) and self._questions.held()
 
     def refill(self) -> None:
         """From one rest to the next, fewer processes end than a list spans, than hold a record, and than there are."""

@@ -58,7 +58,9 @@ class Traffic:
     def until_calm(self, at_most_s: float = 90.0) -> None:
         """Wait until the ring is ideal and every member has its records."""
         assert self.cluster.converge(at_most_s) is not None, f"seed {self.seed}: {self.cluster.faults()[:3]}"
-        complete = self.cluster.scheduler.run_until(lambda: all(member.complete for member in self.members()), 20.0)
+        complete = self.cluster.scheduler.run_until(
+            lambda: all(member.reach.complete for member in self.members()), 20.0
+        )
         assert complete, f"seed {self.seed}: members that lack their records"
 
     def members(self) -> list[Member]:

@@ -38,7 +38,7 @@ def test_a_joiner_that_is_adopted_before_the_transfer(seed, count, dies):
     assert moment(traffic, lambda: adopted_by() is not None)
     predecessor = adopted_by()
     assert predecessor is not None
-    assert not joiner.complete
+    assert not joiner.reach.complete
     dead = {"joiner": joiner, "successor": traffic.following(joiner, 2)[1], "predecessor": predecessor}.get(dies)
     if dead is not None:
         traffic.cluster.crash(dead.me.address)

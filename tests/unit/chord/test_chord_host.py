@@ -48,7 +48,7 @@ def test_a_member_whose_identifier_is_taken_in_the_other_ring_stays_as_it_is(wor
 
     world.finish(one.kernel, one.rejoin(member, [pointer(0, "n50:1", 0)]))
 
-    assert member.active and member.complete and member.state.alone
+    assert member.active and member.reach.complete and member.state.alone
     (why,) = events(rows, "rejoin failed")
     assert "is in use by" in why
 

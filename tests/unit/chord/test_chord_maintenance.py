@@ -62,7 +62,7 @@ def test_a_joiner_copies_the_list_of_its_predecessor(world):
     assert joiner.state.successors == (*members[1:], members[0])
     assert joiner.state.whole
     assert joiner.state.predecessor == members[0]
-    assert joiner.active and not joiner.complete
+    assert joiner.active and not joiner.reach.complete
 
 
 def test_a_joiner_goes_on_to_where_it_belongs(world):

@@ -291,7 +291,7 @@ def test_a_query_of_a_farther_member_has_nobody_pinged():
 def test_a_query_tells_whether_its_sender_has_its_records():
     """The arc is yielded to a complete predecessor, and not before."""
     one = member()
-    one.reach = 100
+    one.reach.low = 100
     yielded = []
     one.start_yielding = lambda low, predecessor: yielded.append((low, predecessor))
 

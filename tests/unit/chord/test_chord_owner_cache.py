@@ -177,7 +177,7 @@ def test_an_owner_that_a_joiner_relieved_is_not_believed(world):
     client.ask(client.ring.put("k450", "e", b"1", 60.0))
     joiner = host(world, 470)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: joiner.members[0].complete, 5.0)
+    assert world.run(lambda: joiner.members[0].reach.complete, 5.0)
 
     walk = client.ask(client.ring.locate("k450"))
 
@@ -195,7 +195,7 @@ def test_a_record_of_a_relieved_owner_is_read_and_written_at_the_new_one(world):
     client.ask(client.ring.put("k450", "e", b"1", 60.0))
     joiner = host(world, 470)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: joiner.members[0].complete, 5.0)
+    assert world.run(lambda: joiner.members[0].reach.complete, 5.0)
 
     began = world.now
     asked = client.asked(client.ring.put("k450", "e", b"2", 60.0))

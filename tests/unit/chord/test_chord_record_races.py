@@ -101,7 +101,7 @@ def test_a_put_between_snapshot_and_rectify_reaches_the_joiner(world, others):
 
     assert get(world, hosts[0], "k300") == [b"new"]
     assert get(world, joiner, "k300") == [b"new"]
-    assert world.run(lambda: joiner.members[0].complete, 10.0)
+    assert world.run(lambda: joiner.members[0].reach.complete, 10.0)
     assert [entry.value for entry in joiner.members[0].store.page("k300", "", world.now).entries] == [b"new"]
 
 
@@ -133,7 +133,7 @@ def test_a_put_that_a_second_joiner_in_the_gap_took_reaches_the_first(world, oth
     assert first.state.successor == farther.members[0].me
 
     assert get(world, hosts[0], "k250") == [b"new"]
-    assert world.run(lambda: farther.members[0].complete and nearer.members[0].complete, 15.0)
+    assert world.run(lambda: farther.members[0].reach.complete and nearer.members[0].reach.complete, 15.0)
     assert get(world, farther, "k250") == [b"new"]
 
 
@@ -153,7 +153,7 @@ def test_a_joiner_answers_for_a_predecessor_that_went_while_it_has_not_got_its_o
     joiner = start(world, 500, two)
     assert world.run(lambda: hosts[1].members[0].state.successor.id == 500, 10.0)
     assert put(world, hosts[0], "k250", b"v") == Stored(1, 2)
-    assert not joiner.members[0].complete
+    assert not joiner.members[0].reach.complete
 
     if politely:
         world.finish(hosts[1].kernel, hosts[1].leave())
@@ -163,12 +163,12 @@ def test_a_joiner_answers_for_a_predecessor_that_went_while_it_has_not_got_its_o
     )
     assert world.run(lambda: hosts[0].members[0].state.successor.id == 500, 10.0)
 
-    assert not joiner.members[0].complete
+    assert not joiner.members[0].reach.complete
     assert get(world, hosts[0], "k250") == [b"v"]
     put(world, hosts[0], "k250", b"w")
     assert get(world, hosts[0], "k250") == [b"w"]
     world.lost = lambda _sender, _receiver, _message: False
-    assert world.run(lambda: joiner.members[0].complete, 20.0)
+    assert world.run(lambda: joiner.members[0].reach.complete, 20.0)
     assert get(world, hosts[0], "k250") == [b"w"]
 
 
@@ -201,11 +201,11 @@ def test_what_only_one_holder_is_left_of_is_not_guessed(world):
     assert put(world, hosts[0], "k250", b"v").copies == 3
     holders = [one.kernel.address for one in hosts if one.members[0].store.page("k250", "", world.now).entries]
     assert holders == ["n300:1", "n500:1", "n600:1"]
-    assert world.run(lambda: all(one.members[0].seasoned for one in hosts), 30.0)
+    assert world.run(lambda: all(one.members[0].reach.seasoned(world.now) for one in hosts), 30.0)
     world.lost = lambda _sender, receiver, message: receiver == "n400:1" and isinstance(body(message), Copy)
     joiner = start(world, 400)
     member = joiner.members[0]
-    assert world.run(lambda: member.complete, 10.0)
+    assert world.run(lambda: member.reach.complete, 10.0)
     world.run(at_most_s=1.0)
     member.repairing = True  # none of its own in between
     world.lost = lambda sender, receiver, _message: (sender, receiver) == ("n600:1", "n400:1")

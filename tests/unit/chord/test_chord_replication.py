@@ -115,7 +115,7 @@ def test_a_joiner_has_the_records_of_its_arc(world):
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
 
     assert get(world, [joiner], "k300") == [(1, b"v")]
-    assert world.run(lambda: joiner.members[0].complete)
+    assert world.run(lambda: joiner.members[0].reach.complete)
     assert held(joiner, "k300", world.now) == [b"v"]
 
 
@@ -128,7 +128,7 @@ def test_a_joiner_passes_reads_on_until_it_has_everything(world):
     joiner = host(world, 400)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
 
-    assert not joiner.members[0].complete
+    assert not joiner.members[0].reach.complete
     assert get(world, [joiner], "k300") == [(1, b"v")]
     assert put(world, hosts, "k300", b"w").version == 2
     assert get(world, [joiner], "k300") == [(2, b"w")]
@@ -139,7 +139,7 @@ def test_an_incomplete_member_hands_nothing_over(world):
     hosts = boot(world, [100, 500])
     put(world, hosts, "k300")
     member = hosts[1].members[0]
-    member.complete = False
+    member.reach.complete = False
     kernel, _ = client(world, hosts)
 
     with pytest.raises(Busy, match="has not got all of its records yet"):
@@ -162,7 +162,7 @@ def test_two_that_join_side_by_side_both_get_their_records(world):
 
     assert [get(world, [farther], f"k{key}") for key in (150, 250, 350, 450)] == [[(1, b"v")]] * 4
     world.lost = lambda _sender, _receiver, _message: False
-    assert world.run(lambda: nearer.members[0].complete and farther.members[0].complete)
+    assert world.run(lambda: nearer.members[0].reach.complete and farther.members[0].reach.complete)
 
     assert [held(farther, f"k{key}", world.now) for key in (150, 250)] == [[b"v"]] * 2
     assert [get(world, [farther], f"k{key}") for key in (150, 250, 350, 450)] == [[(1, b"v")]] * 4
@@ -179,7 +179,7 @@ def test_a_joiner_that_cannot_notify_its_successor_completes(world):
 
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
 
-    assert world.run(lambda: joiner.members[0].complete, 30.0)
+    assert world.run(lambda: joiner.members[0].reach.complete, 30.0)
     assert held(joiner, "k300", world.now) == [b"v"]
 
 
@@ -192,7 +192,7 @@ def test_an_owner_gets_from_its_replicas_what_it_lacks(world):
     )
     joiner = host(world, 400)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: joiner.members[0].complete)
+    assert world.run(lambda: joiner.members[0].reach.complete)
     assert held(joiner, "k250", world.now) == []
 
     world.crash("n300:1")
@@ -208,11 +208,11 @@ def test_a_take_over_that_gives_up_says_so(world):
     member = hosts[0].members[0]
     rows = kept(hosts[0])
     world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
-    member.complete = False
+    member.reach.complete = False
 
     world.finish(hosts[0].kernel, handover.take_over(member), 600.0)
 
-    assert member.complete
+    assert member.reach.complete
     assert [row.kind for row in rows if row.kind.endswith("complete")] == ["incomplete"]
 
 
@@ -222,7 +222,7 @@ def test_a_take_over_ends_when_its_member_joins_anew(world):
     member = hosts[0].members[0]
     rows = kept(hosts[0])
     world.lost = lambda _sender, _receiver, message: isinstance(getattr(message, "body", None), FetchArc)
-    member.complete = False
+    member.reach.complete = False
     outcome = world.start(hosts[0].kernel, handover.take_over(member))
     world.run(at_most_s=1.0)
 
@@ -231,7 +231,7 @@ def test_a_take_over_ends_when_its_member_joins_anew(world):
     member.state = replace(state, me=member.me)
     assert world.run(lambda: bool(outcome), 30.0)
 
-    assert not member.complete
+    assert not member.reach.complete
     assert [row for row in rows if row.kind.endswith("complete")] == []
 
 
@@ -288,7 +288,7 @@ def test_a_joiner_does_not_answer_for_records_that_it_has_not_got(world):
     hosts = boot(world, [100, 500])
     member = hosts[1].members[0]
     for each in hosts:
-        each.members[0].complete = False
+        each.members[0].reach.complete = False
     kernel, _ = client(world, hosts)
 
     with pytest.raises(Busy, match="no successor that has them answers"):
@@ -411,7 +411,7 @@ def test_an_owner_by_the_death_of_its_predecessor_asks_before_it_answers(world):
     )
     joiner = host(world, 400)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: joiner.members[0].complete)
+    assert world.run(lambda: joiner.members[0].reach.complete)
     member = joiner.members[0]
     # No repair of its own in between: what is read is what it asked for.
     member.repairing = True
@@ -427,14 +427,14 @@ def test_an_owner_by_the_death_of_its_predecessor_asks_before_it_answers(world):
     assert stored.version == 2
     member.repairing = False
     world.finish(joiner.kernel, repair(member))
-    assert world.run(lambda: member.owns(255) and member.holds(255), 30.0)
+    assert world.run(lambda: member.owns(255) and member.reach.covers(255), 30.0)
 
 
 def test_an_owner_that_cannot_ask_does_not_guess(world):
     """No replica answers: a put is refused as busy rather than counted from 1."""
     hosts = boot(world, [100, 300, 500])
     member = hosts[1].members[0]
-    member.reach = 290
+    member.reach.low = 290
     world.lost = lambda sender, receiver, _message: sender == "n300:1" and receiver in ("n100:1", "n500:1")
     kernel, _ = client(world, hosts)
 

@@ -156,6 +156,6 @@ def boot(world: World, identifiers: list[int], settings: Settings = SETTINGS) ->
         made = host(world, identifier, settings)
         world.finish(made.kernel, made.boot([each.kernel.address for each in hosts[:1]], 30.0))
         hosts.append(made)
-    assert world.run(lambda: all(each.members[0].complete for each in hosts), 60.0)
+    assert world.run(lambda: all(each.members[0].reach.complete for each in hosts), 60.0)
     world.run(at_most_s=5.0)
     return hosts

@@ -40,7 +40,7 @@ def test_it_is_the_ring_that_the_same_processes_make_by_joining():
             other.state.whole,
         )
         assert list(one.fingers) == list(other.fingers)
-        assert (one.active, one.adopted, one.complete) == (other.active, other.adopted, other.complete)
+        assert (one.active, one.adopted, one.reach.complete) == (other.active, other.adopted, other.reach.complete)
 
 
 def test_virtual_nodes_are_members_of_it():

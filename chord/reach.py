@@ -1,0 +1,100 @@
+"""The reach of a member: from where on all that is stored is here. What it may answer for, beside the arc that it owns.
+
+Plain transitions: they ask nobody, and the time is passed in. docs/decisions/011 tells why there are two.
+"""
+
+from __future__ import annotations
+
+from chord.identifiers import IdentifierSpace, between, between_right
+
+SEASONED_S = 10.0
+"""How long a member has its records before it counts as one that was there when a neighbour died: a few times what it
+takes to find that out."""
+
+
+class Reach:
+    """All that is stored under the keys in (low, me] is here; the whole circle if both are the same.
+
+    The arc that a member owns shrinks when a predecessor joins, but the reach only when that one has got its records.
+    The arc grows when a predecessor dies, but the reach only when what that one owned last has been gathered: it may
+    have been copied to others. A member that has joined is not `complete` until it has fetched its records, those
+    after `joined_after` at least. `moves` counts changes of the predecessor.
+    """
+
+    def __init__(self, me: int, space: IdentifierSpace, now: float) -> None:
+        self.low = me
+        self.complete = True
+        self.joined_after = me
+        self.predecessor_complete = False
+        self.moves = 0
+        self._me = me
+        self._space = space
+        self._complete_since = now - SEASONED_S
+        self._answered_after: int | None = None
+
+    def covers(self, key: int) -> bool:
+        """Whether what is stored under the key is all here."""
+        return between_right(self.low, key, self._me)
+
+    def stands_in(self, key: int) -> bool:
+        """Whether it answers for a predecessor that owns the key: until that one has said that it has its records."""
+        return not self.predecessor_complete or self.covers(key)
+
+    def seasoned(self, now: float) -> bool:
+        """Whether all records have been here since before any death that the ring is still busy with."""
+        return self.complete and now - self._complete_since >= SEASONED_S
+
+    # Records come --------------------------------------------------------------------------------------------------
+
+    def join(self, after: int) -> None:
+        """The member has a place in the ring, and yet to fetch what is stored there, as far back as `after`."""
+        self.complete = False
+        self.joined_after = after
+
+    def completed(self, now: float) -> None:
+        """The member has the records that it joined for, or as many as it could get."""
+        self.complete = True
+        self._complete_since = now
+
+    def extend(self, low: int) -> None:
+        """What is stored in (low, me] is all here now. It never shrinks the reach."""
+        if self._length(low) > self._length(self.low):
+            self.low = low
+
+    def answered(self, key: int) -> None:
+        """An entry was taken for a key as its owner, though it may lie beyond what is all here."""
+        after = self._answered_after
+        if not self.covers(key) and (after is None or not between_right(after, key, self._me)):
+            self._answered_after = (key - 1) % self._space.size
+
+    # Neighbours come and go ----------------------------------------------------------------------------------------
+
+    def alone(self) -> None:
+        """There is nobody else who could hold anything."""
+        self.low = self._me
+
+    def moved(self) -> None:
+        """The predecessor is another one, or there is none."""
+        self.predecessor_complete = False
+        self.moves += 1
+
+    def told(self, predecessor: int, complete: bool) -> int | None:
+        """The predecessor says whether it has its records. If so, what lies up to it is not answered for here any more.
+
+        Returns `low` when that is (low, predecessor]: all here, or answered for, until now. None when it is nothing.
+        """
+        self.predecessor_complete = complete
+        if not (complete and self.complete):
+            return None
+        low = self.low
+        if self._answered_after is not None and not self.covers(self._answered_after):
+            low = self._answered_after
+        if not between(low, predecessor, self._me):
+            return None
+        self._answered_after = None
+        if between(self.low, predecessor, self._me):
+            self.low = predecessor
+        return low
+
+    def _length(self, low: int) -> int:
+        return self._space.distance(low, self._me) or self._space.size

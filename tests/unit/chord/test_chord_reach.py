@@ -1,0 +1,57 @@
+"""When a member has its records, and what it gives up; the rules are in tests/property/test_reach.py."""
+
+from __future__ import annotations
+
+from chord.reach import SEASONED_S, Reach
+from tests.unit.chord.worlds import SPACE
+
+ME = 500
+
+
+def test_a_member_is_seasoned_when_it_has_had_its_records_for_a_while():
+    """From the start, unless it joins; then from when it has got them."""
+    one = Reach(ME, SPACE, 100.0)
+    assert one.complete and one.seasoned(100.0)
+
+    one.join(400)
+    assert not one.complete
+    assert not one.seasoned(100.0 + SEASONED_S)
+
+    one.completed(200.0)
+    assert one.complete
+    assert not one.seasoned(200.0 + SEASONED_S - 0.1)
+    assert one.seasoned(200.0 + SEASONED_S)
+
+
+def test_a_member_that_has_joined_says_from_where_on_it_lacks_records():
+    """Whoever joins before it has to fetch those as well."""
+    one = Reach(ME, SPACE, 100.0)
+
+    one.join(400)
+
+    assert one.joined_after == 400
+
+
+def test_a_reach_shrinks_when_the_predecessor_has_its_records():
+    """It joined at 450, within what is here; said so before, when it did not have them; and says so again after."""
+    one = Reach(ME, SPACE, 100.0)
+    one.low = 300
+
+    assert one.told(450, complete=False) is None
+    assert one.low == 300
+    assert one.told(450, complete=True) == 300
+    assert one.low == 450
+    assert one.told(450, complete=True) is None
+
+
+def test_a_reach_does_not_grow_when_the_predecessor_is_gone():
+    """What lay between was that one's; a put taken meanwhile is given up to whoever comes next."""
+    one = Reach(ME, SPACE, 100.0)
+    one.low = 450
+    one.moved()
+
+    one.answered(420)
+
+    assert not one.covers(420)
+    assert one.told(430, complete=True) == 419
+    assert one.low == 450
