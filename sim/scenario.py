@@ -20,6 +20,7 @@ comment. Numbers are identifiers:
     rounds                   every member stabilizes, as often as it takes until the ring is ideal
 
 What must hold of a ring at every moment is checked after every line, and at the end the ring has to be ideal.
+docs/scenarios.md says it with an example.
 """
 
 from __future__ import annotations

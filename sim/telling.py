@@ -1,4 +1,4 @@
-"""A schedule that the exhaustive chooser found, told as a scenario (sim/scenario.py), which anybody can run again."""
+"""A schedule that the exhaustive chooser found, told as a scenario (docs/scenarios.md), which anybody can run again."""
 
 from __future__ import annotations
 
