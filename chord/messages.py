@@ -312,7 +312,8 @@ class FetchArc(Struct, tag_field="type", frozen=True, omit_defaults=True):
 
     In the order of key (from low on around the ring), name, entry id.
 
-    `takeover`: the sender will answer for the arc, so the page must lack nothing.
+    `takeover`: the sender, at `high`, will answer for the arc, so the page must lack nothing. Answered busy to all but
+    the predecessor, while that one has not got its records.
     """
 
     reply: ClassVar[type] = Page

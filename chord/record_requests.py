@@ -149,10 +149,24 @@ def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
         if not member.reach.complete:
             # What it has so far would pass for all there is.
             raise Busy(f"{member.me} has not got all of its records yet")
+        _require_joiner(member, request.high)
         if not member.reach.covers((request.low + 1) % member.settings.space.size):
             return _arc_compared(member, request)
     page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
     return replace(page, seasoned=True) if member.reach.seasoned(member.kernel.now) else page
+
+
+def _require_joiner(member: Member, high: int) -> None:
+    """Raises Busy unless the predecessor is at `high` and lacks its records: nobody else takes an arc over from here.
+
+    For anybody else this member would ask around the ring, and answer for arcs that are not its own.
+    """
+    predecessor = member.state.predecessor
+    if predecessor is None or predecessor.id != high or member.reach.predecessor_complete:
+        raise Busy(
+            f"{member.me} hands nothing over up to {high:016x}: only its predecessor takes over, which is "
+            f"{predecessor}, and only until it has its records"
+        )
 
 
 def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:

@@ -146,6 +146,49 @@ def test_an_incomplete_member_hands_nothing_over(world):
         world.finish(kernel, call(member.me, FetchArc(100, 400, takeover=True), Page))
 
 
+@pytest.mark.parametrize("high", [100, 250, 400])
+def test_an_arc_is_handed_over_to_nobody_but_a_joiner(world, high):
+    """Whoever is not the predecessor, or has its records, gets none for a hand-over, and moves nothing here."""
+    hosts = boot(world, [100, 400, 500, 700])
+    put(world, hosts, "k300")
+    member = hosts[2].members[0]
+    assert member.reach.predecessor_complete
+    reach = member.reach
+    kernel, _ = client(world, hosts)
+    world.sent.clear()
+
+    with pytest.raises(Busy, match=rf"hands nothing over up to {high:016x}: only its predecessor takes over, which is"):
+        world.finish(kernel, call(member.me, FetchArc(high, high, takeover=True), Page))
+
+    assert member.reach == reach
+    assert not [message for sender, _, message in world.sent if sender == "n500:1" and fetches_arc(message)]
+    page = world.finish(kernel, call(member.me, FetchArc(250, 400), Page))
+    assert [entry.value for entry in page.entries] == [b"v"]  # a look at its copies is anybody's
+
+
+def test_a_hand_over_goes_to_the_predecessor_alone(world):
+    """While a joiner fetches, whoever is not at its place gets nothing; the joiner gets all."""
+    hosts = boot(world, [100, 500])
+    put(world, hosts, "k300")
+    world.lost = lambda sender, _receiver, message: sender == "n400:1" and fetches_arc(message)
+    joiner = host(world, 400)
+    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    member = hosts[1].members[0]
+    assert member.state.predecessor == joiner.members[0].me and not member.reach.predecessor_complete
+    kernel, _ = client(world, hosts)
+
+    for high in (399, 450):
+        with pytest.raises(Busy, match="hands nothing over"):
+            world.finish(kernel, call(member.me, FetchArc(100, high, takeover=True), Page))
+    page = world.finish(kernel, call(member.me, FetchArc(100, 400, takeover=True), Page))
+
+    assert [entry.value for entry in page.entries] == [b"v"]
+
+
+def fetches_arc(message: object) -> bool:
+    return isinstance(getattr(message, "body", None), FetchArc)
+
+
 def test_two_that_join_side_by_side_both_get_their_records(world):
     """The nearer joiner's hand-over is held up; the farther one joins before it, and ends up with every record."""
     hosts = boot(world, [100, 500])
