@@ -7,6 +7,15 @@ PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 1 << 20
 """A ZeroMQ frame; libzmq drops the connection of a peer that sends a longer one."""
 
+MAX_BACKLOG = 256
+"""Messages kept for a peer while its connection is being made."""
+
+MAX_BACKLOG_BYTES = 4 << 20
+"""Bytes of these messages: eight full pages of copies."""
+
+MAX_BACKLOGS_BYTES = 64 << 20
+"""Bytes of what is kept for all peers."""
+
 MAX_FRAMES = 16
 """Frames of one message: routing ids, delimiter, body."""
 

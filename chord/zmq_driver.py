@@ -7,7 +7,7 @@ language, with its empty delimiter, is answered as well as our own DEALERs, whic
 from __future__ import annotations
 
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from os import sched_yield
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ import zmq
 from zmq import zmq_poll
 
 from chord import wire
+from chord.backlog import Backlog, Waiting
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
 from chord.kernel import LOOKUP_STEPS, Driven, Emit, Output, Respond, Send, Then
@@ -35,9 +36,6 @@ LOOK_S = 0.0002
 
 LOOK_ELSEWHERE_S = 0.0006
 """The same for the answer to a recursive lookup, which has passed several processes before it is here."""
-
-MAX_BACKLOG = 256
-"""Messages kept for a peer while its connection is being made."""
 
 BACKLOG_S = 1.0
 IDLE_S = 1.0
@@ -71,10 +69,10 @@ class _Peer:
 
     __slots__ = ("awaited", "backlog", "reached", "socket", "used_at")
 
-    def __init__(self, socket: Socket) -> None:
+    def __init__(self, socket: Socket, waiting: Waiting) -> None:
         self.socket = socket
         self.used_at = 0.0
-        self.backlog: deque[tuple[float, bytes]] = deque()
+        self.backlog = Backlog(waiting)
         self.awaited: dict[int, float] = {}
         self.reached = False
 
@@ -99,6 +97,7 @@ class ZmqDriver:
         self._keep = keep
         self._peers: OrderedDict[str, _Peer] = OrderedDict()
         self._by_socket: dict[Socket, _Peer] = {}
+        self._waiting = Waiting()
         self._swept_at = self._look_until = 0.0
         self._watched: dict[Socket | int, Callable[[], None]] = {}
         self._interest: dict[Any, int] = {}
@@ -267,8 +266,7 @@ class ZmqDriver:
         if not sent:
             if peer.reached and isinstance(message.body, LOOKUP_STEPS):
                 return False
-            if len(peer.backlog) < MAX_BACKLOG:
-                peer.backlog.append((monotonic(), frame))
+            peer.backlog.add(frame, monotonic())  # or else the call times out
         if message.call:
             now = peer.awaited[message.call] = self._kernel.now
             self._look_until = now + LOOK_S
@@ -293,7 +291,7 @@ class ZmqDriver:
             overdue = [call for call, sent_at in peer.awaited.items() if sent_at < oldest]
             for call in overdue:
                 del peer.awaited[call]
-            if peer.backlog and peer.backlog[-1][0] < oldest:
+            if peer.backlog and peer.backlog.last_at() < oldest:
                 peer.backlog.clear()
             if not peer.awaited and not peer.backlog and (overdue or self._unreachable(peer, now)):
                 self._close_peer(address)  # its name may lead elsewhere by now
@@ -307,14 +305,14 @@ class ZmqDriver:
     def _send_backlog(self, peer: _Peer) -> None:
         oldest = monotonic() - BACKLOG_S
         while peer.backlog:
-            queued_at, frame = peer.backlog[0]
+            queued_at, frame = peer.backlog.first()
             if queued_at >= oldest:
                 try:
                     peer.socket.send(frame, NOBLOCK)
                     peer.reached = True
                 except zmq.Again:
                     return
-            peer.backlog.popleft()
+            peer.backlog.drop_first()
         self._poll_for(peer)
 
     def _open_peer(self, address: str, needed: bool) -> _Peer | None:
@@ -332,7 +330,7 @@ class ZmqDriver:
         except zmq.ZMQError:
             socket.close(linger=0)
             raise
-        peer = self._peers[address] = self._by_socket[socket] = _Peer(socket)
+        peer = self._peers[address] = self._by_socket[socket] = _Peer(socket, self._waiting)
         return peer
 
     def _dispensable(self) -> str | None:
@@ -349,6 +347,7 @@ class ZmqDriver:
 
     def _close_peer(self, address: str) -> None:
         peer = self._peers.pop(address)
+        peer.backlog.clear()
         del self._by_socket[peer.socket]
         self._interest.pop(peer.socket, None)
         peer.socket.close(linger=0)

@@ -9,12 +9,27 @@ from collections.abc import Iterator
 import pytest
 import zmq
 
-from chord import wire, zmq_driver
+from chord import backlog, wire, zmq_driver
 from chord.effects import Call, call, cast
 from chord.errors import PeerUnreachable
 from chord.kernel import Kernel
 from chord.limits import PROTOCOL_VERSION
-from chord.messages import ConfirmOwner, Forward, Get, Hop, NextHop, Nudge, Owned, Page, Ping, Pointer, Pong, Reply
+from chord.messages import (
+    ConfirmOwner,
+    Copy,
+    Entry,
+    Forward,
+    Get,
+    Hop,
+    NextHop,
+    Nudge,
+    Owned,
+    Page,
+    Ping,
+    Pointer,
+    Pong,
+    Reply,
+)
 from chord.round_trips import FLOOR_S
 from chord.sockets import bind, make_context, make_socket
 from chord.zmq_driver import ZmqDriver
@@ -207,6 +222,25 @@ def test_a_cast_that_waits_for_a_connection_gives_way(asking, monkeypatch):
 
     assert asking.ask(quick) == Pong()
     assert set(asking.driver._peers) == {slow.address, quick.address}
+
+
+@pytest.mark.parametrize("per_peer", [20_000, 2_000_000])
+def test_what_waits_for_peers_that_are_not_there_is_bounded_in_bytes(asking, monkeypatch, per_peer):
+    """Copies for three of them: no more is kept than the limits allow, and nothing when their sockets are closed."""
+    monkeypatch.setattr(backlog, "MAX_BACKLOG_BYTES", per_peer)
+    monkeypatch.setattr(backlog, "MAX_BACKLOGS_BYTES", 50_000)
+    copy = Copy((Entry("k", "e", 1, bytes(8_000), 60.0),))
+
+    def burst():
+        for number in range(30):
+            yield from cast(f"127.0.0.1:{1 + number % 3}", copy)
+
+    asking.driver.start(burst())
+    kept = asking.driver._waiting.size
+    asking.driver.close()
+
+    assert 40_000 < kept <= 50_000
+    assert asking.driver._waiting.size == 0
 
 
 def test_nobody_answers_for_another_peer(asking):
