@@ -24,7 +24,7 @@ from chord.messages import Pointer, Reply, Request, contact
 from chord.ring_state import RingState
 from chord.settings import Settings
 from sim.checks import ideal_list
-from sim.standing import plain, stand
+from sim.standing import pointers_and_flags, stand
 
 BITS = 10
 """Bits of an identifier where addresses are identifiers."""
@@ -141,12 +141,12 @@ class Process:
 
     def fingerprint(self) -> Hashable:
         """All that can decide what this process does next."""
-        member = self.member
+        calls = self._kernel._calls.items()
         return (
-            self._flags(member),
+            pointers_and_flags(self.member),
             tuple(sorted(self._under_way)),
             tuple(sorted(self.failed)),
-            tuple(sorted((call, waiting.address, stand(waiting.running.generator)) for call, waiting in self._calls())),
+            tuple(sorted((call, each.address, stand(each.running.generator)) for call, each in calls)),
             tuple(stand(timer[2].generator) for timer in self._paused()),
             tuple(
                 sorted(
@@ -157,27 +157,7 @@ class Process:
             ),
         )
 
-    def _flags(self, member: Member) -> tuple[Hashable, ...]:
-        return (
-            member.me,
-            member.state,
-            member.active,
-            member.reach.complete,
-            member.adopted,
-            member.leaving,
-            member.rejoining,
-            member.pending,
-            member.stabilizing,
-            member.stabilize_again,
-            member.rectifying,
-            member.notifier,
-            plain(list(member.fingers)),
-        )
-
     # Inside the kernel ---------------------------------------------------------------------------------------------
-
-    def _calls(self) -> list[tuple[int, Any]]:
-        return list(self._kernel._calls.items())
 
     def _paused(self) -> list[Any]:
         """The timers of pauses, in an order that depends on where the operations stand only."""

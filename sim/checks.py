@@ -57,8 +57,8 @@ def is_full(state: RingState, listed: Sequence[Pointer]) -> bool:
 
 def one_ordered_ring(members: Sequence[Member]) -> list[str]:
     """Following first live successors, the members form one cycle in identifier order that passes key 0 once, and
-    those not on it lead onto it (Zave's AtMostOneRing, OrderedRing, ConnectedAppendages). Who knew everybody, and lost
-    all of them, is its own successor.
+    those not on it lead onto it (Zave's P3 and P5: OneLiveSuccessor, AtMostOneRing, OrderedRing, ConnectedAppendages).
+    Who knew everybody, and lost all of them, is its own successor: alone, or about to find out.
     """
     active = {member.me: member for member in members if member.active}
     step: dict[Pointer, Pointer] = {}

@@ -70,7 +70,6 @@ class Network:
 
     def __init__(self, scheduler: Scheduler, rng: random.Random, default: Link) -> None:
         self.default = default
-        self.links: dict[tuple[str, str], Link] = {}
         self._scheduler = scheduler
         self._rng = rng
         self._mailboxes: defaultdict[str, Mailbox] = defaultdict(lambda: Mailbox(self._nobody))
@@ -86,7 +85,7 @@ class Network:
     @property
     def delivered(self) -> int:
         """How many frames reached somebody. Dear: it goes through all that is under way."""
-        return self._posted - self._in_vain - sum(type(event[3]) is Mailbox for event in self._scheduler.heap)
+        return self._posted - self._in_vain - sum(type(event[2]) is Mailbox for event in self._scheduler.heap)
 
     def attach(self, endpoint: Endpoint) -> None:
         """Let an endpoint receive what is sent to its address."""
@@ -110,8 +109,7 @@ class Network:
         self._in_vain += 1
 
     def _send(self, source: str, target: str, mailbox: Mailbox, route: Endpoint | None, frame: bytes) -> None:
-        link = self.default
-        if self._cuts or self._clogged or self.links:
+        if self._cuts or self._clogged:
             if self.is_cut(source, target):
                 self._lost += 1
                 return
@@ -119,7 +117,7 @@ class Network:
             if held is not None:
                 held.append((mailbox, route, frame))
                 return
-            link = self.links.get((source, target), link)
+        link = self.default
         rng = self._rng
         if link.loss and rng.random() < link.loss:
             self._lost += 1
@@ -128,7 +126,7 @@ class Network:
         self._posted += 1
         scheduler = self._scheduler
         when = scheduler.now + link.latency(rng, source, target)
-        heappush(scheduler.heap, (when, 0, scheduler.next_number(), mailbox, route, frame))
+        heappush(scheduler.heap, (when, scheduler.next_number(), mailbox, route, frame))
         if link.duplication and rng.random() < link.duplication:
             self._doubled += 1
             self._post(link.latency(rng, source, target), mailbox, route, frame)
@@ -136,7 +134,7 @@ class Network:
     def _post(self, delay_s: float, mailbox: Mailbox, route: Endpoint | None, frame: bytes) -> None:
         self._posted += 1
         scheduler = self._scheduler
-        heappush(scheduler.heap, (scheduler.now + delay_s, 0, scheduler.next_number(), mailbox, route, frame))
+        heappush(scheduler.heap, (scheduler.now + delay_s, scheduler.next_number(), mailbox, route, frame))
 
     # Faults --------------------------------------------------------------------------------------------------------
 

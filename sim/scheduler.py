@@ -1,7 +1,6 @@
-"""The discrete-event core: a heap of (time, priority, sequence), and the virtual time it makes.
+"""The discrete-event core: a heap of (time, sequence), and the virtual time it makes.
 
-Two events of one moment run in the order of their priority, then in the order in which they were scheduled, so a run
-depends on nothing but its seed.
+Two events of one moment run in the order in which they were scheduled, so a run depends on nothing but its seed.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class Event:
 class Scheduler:
     """Virtual time in seconds, which passes only from one event to the next.
 
-    Frames are most of what happens. sim/network.py puts them into the heap by itself, (time, priority, number, mailbox,
-    route, frame): an event object and a call for each would take longer than the heap.
+    Frames are most of what happens. sim/network.py puts them into the heap by itself, (time, number, mailbox, route,
+    frame): an event object and a call for each would take longer than the heap.
     """
 
     __slots__ = ("_numbers", "cancelled", "heap", "next_number", "now")
@@ -55,7 +54,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.now = 0.0
         self.cancelled = 0
-        self.heap: list[tuple[float, int, int, Happens, Any, Any]] = []
+        self.heap: list[tuple[float, int, Happens, Any, Any]] = []
         self._numbers = count()
         self.next_number = self._numbers.__next__
 
@@ -64,22 +63,22 @@ class Scheduler:
         """How many events have happened, frames that arrived among them."""
         return next(copy(self._numbers)) - len(self.heap) - self.cancelled
 
-    def at(self, when: float, action: Action, priority: int = 0) -> Event:
-        """Have `action` happen at a time, not before now; lower priorities first."""
+    def at(self, when: float, action: Action) -> Event:
+        """Have `action` happen at a time, not before now."""
         event = Event(self, action)
-        heappush(self.heap, (when if when > self.now else self.now, priority, self.next_number(), event, None, None))
+        heappush(self.heap, (when if when > self.now else self.now, self.next_number(), event, None, None))
         return event
 
-    def after(self, delay_s: float, action: Action, priority: int = 0) -> Event:
+    def after(self, delay_s: float, action: Action) -> Event:
         """Have `action` happen so many seconds from now."""
-        return self.at(self.now + delay_s, action, priority)
+        return self.at(self.now + delay_s, action)
 
     def run_for(self, duration_s: float) -> None:
         """Let so much time pass."""
         end = self.now + duration_s
         heap = self.heap
         while heap and heap[0][0] <= end:
-            self.now, _, _, what, first, second = heappop(heap)
+            self.now, _, what, first, second = heappop(heap)
             what.receive(first, second)
         self.now = end
 
@@ -91,7 +90,7 @@ class Scheduler:
             if not heap or heap[0][0] > end:
                 self.now = end
                 return False
-            self.now, _, _, what, first, second = heappop(heap)
+            self.now, _, what, first, second = heappop(heap)
             what.receive(first, second)
         return True
 

@@ -47,6 +47,25 @@ def _each(named: Mapping[str, Any], left_out: str = "_") -> tuple[Hashable, ...]
     return tuple((name, plain(value)) for name, value in named.items() if name not in (left_out, "_"))
 
 
+def pointers_and_flags(member: Member) -> tuple[Hashable, ...]:
+    """What of a member can decide anything, its operations apart."""
+    return (
+        member.me,
+        member.state,
+        member.active,
+        member.reach.complete,
+        member.adopted,
+        member.leaving,
+        member.rejoining,
+        member.pending,
+        member.stabilizing,
+        member.stabilize_again,
+        member.rectifying,
+        member.notifier,
+        plain(list(member.fingers)),
+    )
+
+
 def plain(value: Any) -> Hashable:
     """What of a value can decide anything, as something that compares by value."""
     match value:

@@ -86,18 +86,18 @@ def _ask(questions: Iterable[Call], counts: list[int], index: int) -> Operation[
 
 
 def _bare_heap(pending: int) -> float:
-    """Events a second of a loop that does nothing but push and pop (time, priority, sequence, action)."""
+    """Events a second of a loop that does nothing but push and pop (time, sequence, action)."""
     rng = random.Random(1)
-    heap = [(rng.random(), 0, number, _nothing) for number in range(pending)]
+    heap = [(rng.random(), number, _nothing) for number in range(pending)]
     heapify(heap)
     sequence = pending
     began = time.perf_counter()
     while (took_s := time.perf_counter() - began) < WALL_S / 2:
         for _ in range(10_000):
-            now, _, _, action = heappop(heap)
+            now, _, action = heappop(heap)
             action()
             sequence += 1
-            heappush(heap, (now + rng.random(), 0, sequence, _nothing))
+            heappush(heap, (now + rng.random(), sequence, _nothing))
     return (sequence - pending) / took_s
 
 

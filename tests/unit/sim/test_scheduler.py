@@ -7,16 +7,16 @@ import pytest
 from sim.scheduler import Scheduler, minutes
 
 
-def test_events_happen_in_order_of_time_priority_and_scheduling():
-    """Earlier before later; at one moment the lower priority first, then what was scheduled first."""
+def test_events_happen_in_order_of_time_and_scheduling():
+    """Earlier before later; at one moment what was scheduled first."""
     scheduler = Scheduler()
     happened: list[str] = []
-    for name, when, priority in [("e", 2.0, 0), ("c", 1.0, 0), ("d", 1.0, 0), ("b", 1.0, -1), ("a", 0.5, 9)]:
-        scheduler.at(when, lambda name=name: happened.append(name), priority)
+    for name, when in [("d", 2.0), ("b", 1.0), ("c", 1.0), ("a", 0.5)]:
+        scheduler.at(when, lambda name=name: happened.append(name))
 
     scheduler.run_for(2.0)
 
-    assert happened == list("abcde")
+    assert happened == list("abcd")
     assert scheduler.now == 2.0
 
 
