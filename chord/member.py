@@ -134,10 +134,9 @@ class Member:
         """Start anew as another incarnation that has yet to join; the records stay."""
         self.me = me
         self.active = self.adopted = False
-        self.reach.alone()
+        self.notifier = None
         self.fingers = FingerTable(me, self.settings.space)
-        self._routes = None
-        self._state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)
+        self.state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)
 
     def drop(self, dead: Pointer) -> None:
         """Forget a member that did not answer; its address is remembered, and probed from time to time."""

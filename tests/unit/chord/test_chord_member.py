@@ -313,6 +313,23 @@ def test_an_incarnation_starts_with_nothing_but_its_records():
     assert one.state == RingState(again, SPACE, SETTINGS.successors, SETTINGS.failures + 1)
 
 
+def test_an_incarnation_knows_nothing_of_the_last_ones_predecessor():
+    """Neither when it was heard, nor that it has its records: who gathers an arc beside it learns that it is gone."""
+    one = member()
+    ask(one, GetNeighbours(sender=pointer(450)))
+    ask(one, Notify(pointer(420)))
+    one.kernel.now = 150.0
+    moves = one.reach.moves
+
+    one.become(pointer(500, incarnation=2))
+
+    assert not one.adopted and not one.reach.predecessor_complete
+    assert one.notifier is None
+    assert one.heard_at == 150.0
+    assert one.reach.moves > moves
+    assert one.reach.low == one.me.id
+
+
 # Processes ---------------------------------------------------------------------------------------------------------
 
 
