@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from rich.console import Console
 
-from sim.campaign import FAILURES_KEPT, Totals
+from sim.campaign import FAILURES_KEPT, Totals, runs
 from sim.render import failure_line, totals_table
 from sim.stage import Verdict
 from tests.descendants import alive, command_line, descendants
@@ -86,6 +89,22 @@ def test_ctrl_c_leaves_totals_and_no_process():
     assert "of 100000 runs; --first" in stderr
     assert "Traceback" not in stderr
     eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")
+
+
+def test_the_processes_of_a_campaign_leave_ctrl_c_to_it():
+    """SIGINT is blocked in them from their first moment on, and they are gone when the campaign is."""
+    verdicts = runs(1, 1000, 2)
+    next(verdicts)
+    workers = [process.pid for process in multiprocessing.active_children()]
+
+    blocked = [
+        re.search(r"^SigBlk:\s*(\w+)", Path(f"/proc/{each}/status").read_text(), re.MULTILINE) for each in workers
+    ]
+    verdicts.close()
+
+    assert len(workers) == 2
+    assert all(found and int(found[1], 16) & 1 << signal.SIGINT - 1 for found in blocked)
+    assert multiprocessing.active_children() == []
 
 
 def workers_below(parent: int) -> list[int]:

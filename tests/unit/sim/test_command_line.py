@@ -14,10 +14,13 @@ from sim.cli_app import app
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--seed", "7", "campaign"], "--seed: before campaign it has no effect; use python -m sim campaign --first 7"),
+        (
+            ["--seed", "7", "campaign", "--runs", "1"],
+            "--seed: before campaign it has no effect; use python -m sim campaign --first 7",
+        ),
         (["--seed", "7", "ring"], "python -m sim ring --seed ..."),
-        (["--json", "exhaust"], "python -m sim exhaust --json ..."),
-        (["--no-shrink", "campaign"], "--shrink/--no-shrink: before campaign it has no effect"),
+        (["--json", "exhaust", "--nodes", "2"], "python -m sim exhaust --json ..."),
+        (["--no-shrink", "campaign", "--runs", "1"], "--shrink/--no-shrink: before campaign it has no effect"),
         (["--save", "x", "scenario"], "--save: before scenario it has no effect"),
     ],
 )
