@@ -16,6 +16,12 @@ MAX_BACKLOG_BYTES = 4 << 20
 MAX_BACKLOGS_BYTES = 64 << 20
 """Bytes of what is kept for all peers."""
 
+MAX_UNREAD_BYTES = 16 << 20
+"""Bytes of large replies that one peer has asked for and not read: 32 full pages."""
+
+MAX_UNREADS_BYTES = 128 << 20
+"""The same for all peers."""
+
 MAX_FRAMES = 16
 """Frames of one message: routing ids, delimiter, body."""
 

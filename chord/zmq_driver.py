@@ -25,6 +25,7 @@ from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
 from chord.messages import Reply
 from chord.outcome import Outcome
 from chord.sockets import Context, Socket, endpoint, make_socket
+from chord.unread import LARGE, Unread
 
 R = TypeVar("R")
 
@@ -98,6 +99,7 @@ class ZmqDriver:
         self._peers: OrderedDict[str, _Peer] = OrderedDict()
         self._by_socket: dict[Socket, _Peer] = {}
         self._waiting = Waiting()
+        self._unread = Unread()
         self._swept_at = self._look_until = 0.0
         self._watched: dict[Socket | int, Callable[[], None]] = {}
         self._interest: dict[Any, int] = {}
@@ -234,10 +236,14 @@ class ZmqDriver:
     def _respond(self, route: list[bytes], reply: Reply) -> None:
         assert self._router is not None
         router = self._router
+        frame = wire.encode(reply)
         try:
-            for frame in route:
-                router.send(frame, NOBLOCK_MORE)
-            router.send(wire.encode(reply), NOBLOCK)
+            if len(frame) >= LARGE:
+                self._unread.send(router, route, frame)
+                return
+            for part in route:
+                router.send(part, NOBLOCK_MORE)
+            router.send(frame, NOBLOCK)
         except zmq.ZMQError:
             return  # a peer that does not read its replies loses them
 
