@@ -10,7 +10,7 @@ import pytest
 
 from chord import maintenance
 from chord.asking import Ring
-from chord.effects import call
+from chord.effects import call, cast
 from chord.errors import Busy
 from chord.host import Host
 from chord.kernel import Kernel
@@ -26,6 +26,7 @@ from chord.messages import (
     Notify,
     Nudge,
     Page,
+    Put,
     Reply,
     Request,
     Stored,
@@ -216,6 +217,45 @@ def test_what_only_one_holder_is_left_of_is_not_guessed(world):
 
     with pytest.raises(Busy, match="has not heard yet what the former owner of"):
         world.finish(kernel, call(member.me, Get("k250"), Page, attempts=4))
+
+
+@pytest.mark.parametrize("others", [[], [900]])
+def test_a_put_that_a_joiner_passes_on_is_read_there_when_it_has_got_its_records_meanwhile(world, others):
+    """What is acknowledged by way of a joiner is read there from then on.
+
+    The joiner has its last page from before its successor took the put, and the copy went to another one that joined
+    between the two: the joiner answers for the key alone when the acknowledgement comes, and no repair has told it.
+    """
+    two = Settings(space=SPACE, replicas=2)
+    hosts = boot(world, [100, 700, *others], two)
+    successor = hosts[1].members[0]
+    world.lost = lambda _sender, _receiver, message: fetches(message)
+    joiner = start(world, 400, two)
+    member = joiner.members[0]
+    assert world.run(lambda: member.adopted and hosts[0].members[0].state.successor == member.me, 10.0)
+    world.lost = lambda sender, _receiver, message: (
+        fetches(message) or isinstance(body(message), Nudge) or (sender == "n500:1" and notifies(message))
+    )
+    between = start(world, 500, two)
+    assert world.run(lambda: joined(between), 5.0)
+    kernel, _ = client(world, [joiner])
+    outcomes: list[list[object]] = []
+
+    def put_while_a_page_is_on_its_way(sender: str, receiver: str, message: Request | Reply) -> bool:
+        if fetches(message) and sender == "n400:1" and not outcomes:
+            outcomes.append(world.start(kernel, call(member.me, Put("k250", "e", b"v", LEASE_S), Stored)))
+        if isinstance(body(message), Put) and receiver == "n700:1":
+            world.start(between.kernel, cast(successor.me, Notify(between.members[0].me, complete=False)))
+        return isinstance(body(message), CompareArc | Nudge)
+
+    world.lost = put_while_a_page_is_on_its_way
+    assert world.run(lambda: member.reach.complete, 10.0)
+    assert outcomes == [[]]
+    assert world.run(lambda: outcomes != [[]], 10.0)
+
+    assert isinstance(outcomes[0][0], Stored)
+    page = world.finish(kernel, call(member.me, Get("k250"), Page))
+    assert [entry.value for entry in page.entries] == [b"v"]
 
 
 def test_a_member_without_a_successor_takes_nothing(world):
