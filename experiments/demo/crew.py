@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from broker.processes import ProcessFailed, end, start, write_line
+from broker.processes import ProcessFailed
+from experiments.child import Child
 
 END_S = 25.0
 
 
-class Worker:
+class Worker(Child):
     """One process of experiments/demo/workers.py; `heard` holds the last value that it told of each kind."""
 
     def __init__(self, label: str, part: str, what: str, how: str, traces: Path, via: list[str]) -> None:
+        super().__init__(["experiments.demo.workers", part, what, how, str(traces), *via])
         self.label = label
         self.part = part
         self.what = what
@@ -27,9 +27,6 @@ class Worker:
         self.rate = 0.0
         self._rest = b""
         self._counted = (time.monotonic(), 0)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        arguments = ["experiments.demo.workers", part, what, how, str(traces), *via]
-        self.process = start(arguments, subprocess.PIPE, self._errors.fileno(), subprocess.PIPE)
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -64,22 +61,10 @@ class Worker:
             self.rate = (self.count - before) / (now - since)
             self._counted = (now, self.count)
         if self.process.poll() is not None and not self.done:
-            self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip().splitlines()
-            raise ProcessFailed(
-                f"the {self.label} ended with exit code {self.process.returncode}: {said[-1] if said else 'no reason'}"
-            )
-
-    def begin(self) -> None:
-        """Let a publisher begin."""
-        write_line(self.process)
+            code = self.process.returncode
+            raise ProcessFailed(f"the {self.label} ended with exit code {code}: {self.complaint() or 'no reason'}")
 
     def end(self) -> None:
         """Ask it to end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-
-    def kill(self) -> None:
-        """End it at once."""
-        end(self.process)
-        self._errors.close()

@@ -18,6 +18,7 @@ from chord.sockets import make_context
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 
+PATIENCE_S = 5.0
 TURN_S = 0.05
 
 
@@ -34,19 +35,16 @@ class Answer:
 
 
 class LookupLoad:
-    """Asks `rate` random names a second, in turn through each of `via`; every lookup is given `patience_s`."""
+    """Asks `rate` random names a second, in turn through each of `via`."""
 
-    def __init__(
-        self, via: list[str], rate: float, patience_s: float = 5.0, trace: Path | None = None, label: str = "lookups"
-    ) -> None:
+    def __init__(self, via: list[str], rate: float, trace: Path | None = None) -> None:
         self._context = make_context()
-        self._kernel = Kernel("ringcast", label, random.Random())
-        self._tracing = Tracing(trace, label, "the lookups do not")
+        self._kernel = Kernel("ringcast", "lookups", random.Random())
+        self._tracing = Tracing(trace, "lookups", "the lookups do not")
         self._driver = ZmqDriver(self._context, self._kernel, keep=self._tracing.append if self._tracing.on else None)
-        self._rings = [Ring(self._kernel, [address], patience_s=patience_s) for address in via]
+        self._rings = [Ring(self._kernel, [address], patience_s=PATIENCE_S) for address in via]
         self._space = IdentifierSpace()
         self._pause_s = 1.0 / rate
-        self._patience_s = patience_s
         self._under_way = 0
         self._count = 0
         self.answers: list[Answer] = []
@@ -61,7 +59,7 @@ class LookupLoad:
                 due += self._pause_s
             self._driver.turn(min(TURN_S, max(0.0, due - time.monotonic())))
             self._tracing.flush_if_due()
-        last = time.monotonic() + 2 * self._patience_s
+        last = time.monotonic() + 2 * PATIENCE_S
         while self._under_way and time.monotonic() < last:
             self._driver.turn(TURN_S)
 

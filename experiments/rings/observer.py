@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from chord.asking import Ring
 from chord.effects import Operation, gather
@@ -27,7 +26,7 @@ Views = dict[str, list[Neighbours] | RingcastError]
 
 
 class Observer:
-    """One process outside the ring of `cluster`. Close it, or use it in a `with` block."""
+    """One process outside the ring of `cluster`, until it is closed."""
 
     def __init__(self, cluster: str) -> None:
         self._context = make_context()
@@ -62,11 +61,3 @@ class Observer:
         """Close every socket."""
         self._driver.close()
         self._context.destroy(linger=0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

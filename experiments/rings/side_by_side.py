@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import selectors
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 import msgspec
 
-from broker.processes import ProcessFailed, end, start
+from broker.processes import ProcessFailed
+from experiments.child import Child
 from experiments.rings.outcome import Options, Outcome
 
 ENDED_WITHIN_S = 5.0
@@ -37,32 +36,26 @@ class SideBySide:
 
     def __init__(self, options: Options, jobs: int) -> None:
         self._shares = shares(options, jobs)
-        self._jobs: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
+        self._jobs: list[_Job] = []
 
     def __enter__(self) -> Self:
         for share in self._shares:
-            errors = tempfile.TemporaryFile()  # lives as long as the process
-            arguments = ["experiments.rings.rounds_job", msgspec.json.encode(share).decode()]
-            self._jobs.append((start(arguments, subprocess.PIPE, errors.fileno()), errors))
+            self._jobs.append(_Job(share))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for process, _ in self._jobs:
-            process.terminate()
-        for process, errors in self._jobs:
+    def __exit__(self, *_: object) -> None:
+        for job in self._jobs:
+            job.process.terminate()
+        for job in self._jobs:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(ENDED_WITHIN_S)
-            end(process)
-            errors.close()
+                job.process.wait(ENDED_WITHIN_S)
+            job.kill()
 
     def __iter__(self) -> Iterator[Outcome]:
         """Raises ProcessFailed when a job ends early, or says nothing for long."""
         with selectors.DefaultSelector() as selector:
-            for share, (process, errors) in zip(self._shares, self._jobs, strict=True):
-                assert process.stdout is not None
-                selector.register(process.stdout, selectors.EVENT_READ, _Job(share.rounds, process.stdout, errors))
+            for job in self._jobs:
+                selector.register(job.output, selectors.EVENT_READ, job)
             while selector.get_map():
                 ready = selector.select(SILENT_FOR_S)
                 if not ready:
@@ -73,26 +66,24 @@ class SideBySide:
                         selector.unregister(key.fileobj)
 
 
-class _Job:
-    """What one process still has to say."""
+class _Job(Child):
+    """One ring, and what it still has to say."""
 
-    def __init__(self, rounds: int, output: IO[bytes], errors: IO[bytes]) -> None:
+    def __init__(self, share: Options) -> None:
+        super().__init__(["experiments.rings.rounds_job", msgspec.json.encode(share).decode()])
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
         self.ended = False
-        self._left = rounds
-        self._output = output
-        self._errors = errors
+        self._left = share.rounds
         self._rest = b""
 
     def read(self) -> list[Outcome]:
-        data = self._output.read(1 << 16)
+        data = self.output.read(1 << 16)
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._left -= len(lines)
         if not data:
             self.ended = True
             if self._left:
-                self._errors.seek(0)
-                said = self._errors.read().decode(errors="replace").strip().splitlines()
-                raise ProcessFailed(
-                    f"a ring ended {self._left} rounds early: {said[-1] if said else 'no reason given'}"
-                )
+                why = self.complaint() or "no reason given"
+                raise ProcessFailed(f"a ring ended {self._left} rounds early: {why}")
         return [msgspec.json.decode(line, type=Outcome) for line in lines]

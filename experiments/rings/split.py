@@ -6,35 +6,22 @@ import os
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
 from broker.local_ring import LocalRing, Node
 from broker.processes import ProcessFailed
-from chord.errors import LocalProtocolError, RingcastError
-from chord.messages import Stored
 from experiments.rings.lan import ADDRESSES, SIDES, Lan
 from experiments.rings.observer import Observer, Views
-from experiments.rings.settle import is_ideal
+from experiments.rings.settle import all_ideal
+from experiments.rings.split_records import SplitRecords
 
 FORMED_WITHIN_S = 60.0
 ONE_RING_WITHIN_S = 30.0
 FOUND_WITHIN_S = 60.0
-SHARED = 40
-"""Records written before the cut, which both halves change during it."""
-
-WRITES_A_ROUND = 4
 ROUND_S = 0.5
 POLL_S = 0.1
 TURN_S = 0.005
-PATIENCE_S = 5.0
-ONCE_S = 0.0
-"""Writes are not repeated: else nobody knew under which versions, and in which half, their values are held."""
-
-LEASE_S = 3_600.0
 
 Progress = Callable[[str], None]
 
@@ -62,21 +49,6 @@ class Report(Struct, kw_only=True):
         return self.two_rings_s is not None and self.one_ring_s is not None and not self.wrong
 
 
-@dataclass
-class Shared:
-    """One record: the changes acknowledged as (version, deleted, value), and those of which nobody knows."""
-
-    known: list[tuple[int, bool, bytes]] = field(default_factory=list)
-    unknown: list[bytes | None] = field(default_factory=list)
-    sides: set[str] = field(default_factory=set)
-
-    @property
-    def winner(self) -> bytes | None:
-        """What has to be read in the end, None for nothing: the highest version, of equal ones a deletion."""
-        _, deleted, value = max(self.known, default=(0, True, b""))
-        return None if deleted else value
-
-
 class SplitRun:
     """One run on a `lan`, with its processes. Use it in a `with` block."""
 
@@ -84,16 +56,18 @@ class SplitRun:
         self._lan = lan
         self._cluster = f"split-{os.getpid()}"
         self._progress = progress
-        self._rng = random.Random(nodes)
         self._ring = LocalRing()
         self._counts = {"left": nodes - nodes // 2, "right": nodes // 2}
         self._nodes: dict[str, list[Node]] = {side: [] for side in SIDES}
         self._observers = {side: Observer(self._cluster) for side in SIDES}
-        self._records: dict[str, Shared] = {}
-        self._under_way = 0
-        self._report = Report(left=self._counts["left"], right=self._counts["right"], cut_s=cut_s)
-        self._report.writes = dict.fromkeys(SIDES, 0)
-        self._report.acknowledged = dict.fromkeys(SIDES, 0)
+        self._records = SplitRecords(self._nodes, self._observers, random.Random(nodes))
+        self._report = Report(
+            left=self._counts["left"],
+            right=self._counts["right"],
+            cut_s=cut_s,
+            writes=self._records.writes,
+            acknowledged=self._records.acknowledged,
+        )
 
     def __enter__(self) -> SplitRun:
         return self
@@ -120,8 +94,8 @@ class SplitRun:
             return report
         self._finish_writes()
         self._progress("one ring again; every record is read through every node")
-        report.found_s = self._until(lambda: not self._wrong(), FOUND_WITHIN_S, mended_at)
-        report.wrong = self._wrong() if report.found_s is None else {}
+        report.found_s = self._until(lambda: not self._records.wrong(), FOUND_WITHIN_S, mended_at)
+        report.wrong = self._records.wrong() if report.found_s is None else {}
         self._count(report)
         return report
 
@@ -145,8 +119,7 @@ class SplitRun:
         began_at = time.monotonic()
         if self._until(lambda: self._is_one("left", self._all()), FORMED_WITHIN_S, began_at) is None:
             raise ProcessFailed(f"a ring of {len(self._all())} did not form within {FORMED_WITHIN_S:.0f} s")
-        for number in range(SHARED):
-            self._write("left", f"shared/{number}", PATIENCE_S)
+        self._records.begin()
         self._finish_writes()
 
     def _all(self) -> list[Node]:
@@ -158,13 +131,7 @@ class SplitRun:
     def _is_one(self, side: str, nodes: list[Node]) -> bool:
         """Whether each of these says that the ring is just these."""
         self._ring.look()
-        living = {node.address for node in nodes}
-        return all(
-            not isinstance(view, RingcastError)
-            and {each.member.address for each in view} == living
-            and is_ideal(view, len(living))
-            for view in self._views(side, nodes).values()
-        )
+        return all_ideal(self._views(side, nodes), [node.address for node in nodes])
 
     def _until(self, holds: Callable[[], bool], within_s: float, since: float) -> float | None:
         """Seconds since a moment until it holds; None when that is not so in time."""
@@ -184,70 +151,28 @@ class SplitRun:
     # Writing -------------------------------------------------------------------------------------------------------
 
     def _write_until(self, moment: float, cut_at: float) -> None:
-        """Have both halves change shared records and make new ones; notes when they are two rings."""
+        """Have both halves write; notes when they are two rings."""
         while time.monotonic() < moment:
             for side in SIDES:
-                for number in range(WRITES_A_ROUND):
-                    shared = f"shared/{self._rng.randrange(SHARED)}"
-                    self._write(side, shared if number % 2 else f"{side}/{self._report.writes[side]}")
+                self._records.write(side)
             self._turn(min(ROUND_S, max(0.0, moment - time.monotonic())))
             if self._report.two_rings_s is None and all(self._is_one(side, self._nodes[side]) for side in SIDES):
                 self._report.two_rings_s = round(time.monotonic() - cut_at, 2)
                 self._progress(f"two rings after {self._report.two_rings_s} s")
 
-    def _write(self, side: str, name: str, patience_s: float = ONCE_S) -> None:
-        record = self._records.setdefault(name, Shared())
-        count = self._report.writes[side] = self._report.writes[side] + 1
-        value = None if name.startswith("shared/") and record.known and self._rng.random() < 0.2 else b"%d" % count
-        via = [node.address for node in self._rng.sample(self._nodes[side], 2)]
-        observer = self._observers[side]
-        ring = observer.ring(via, patience_s)
-        change = ring.delete(name, "e") if value is None else ring.put(name, "e", value, LEASE_S)
-        self._under_way += 1
-        observer.start(change, partial(self._written, side, record, value))
-
-    def _written(self, side: str, record: Shared, value: bytes | None, stored: Stored, error: Any) -> None:
-        self._under_way -= 1
-        if error is None:
-            record.known.append((stored.version, value is None, value or b""))
-            record.sides.add(side)
-            self._report.acknowledged[side] += 1
-        else:
-            record.unknown.append(value)
-
     def _finish_writes(self) -> None:
-        while self._under_way:
+        while not self._records.settled:
             self._turn(POLL_S)
 
-    # Judging -------------------------------------------------------------------------------------------------------
-
-    def _wrong(self) -> dict[str, str]:
-        """Which records some node does not find as they should be."""
-        wrong = {}
-        names = list(self._records)
-        for node in self._all():
-            observer = self._observers["left"]
-            found = observer.ask_all(observer.ring([node.address], PATIENCE_S).get(name) for name in names)
-            for name, entries in zip(names, found, strict=True):
-                record = self._records[name]
-                if isinstance(entries, RingcastError):
-                    wrong[name] = f"unread through {node.address}: {entries}"
-                    continue
-                value = entries[0].value if entries else None
-                if value != record.winner and value not in record.unknown:
-                    wrong[name] = f"{value!r} through {node.address}, not {record.winner!r}; known {record.known}"
-        return wrong
-
     def _count(self, report: Report) -> None:
-        report.records = len(self._records)
-        report.changed_by_both = sum(len(record.sides) == len(SIDES) for record in self._records.values())
-        report.deleted = sum(bool(record.known) and record.winner is None for record in self._records.values())
+        records = self._records.records.values()
+        report.records = len(records)
+        report.changed_by_both = sum(len(record.sides) == len(SIDES) for record in records)
+        report.deleted = sum(bool(record.known) and record.winner is None for record in records)
         report.lost = sum(what.startswith("None") for what in report.wrong.values())
 
 
 def split(nodes: int, cut_s: float, progress: Progress) -> Report:
-    """Split a ring of so many processes in two halves for so long. Raises LocalProtocolError where that cannot be."""
-    if nodes < 2:
-        raise LocalProtocolError(f"two halves need at least 2 nodes, not {nodes}")
+    """Split a ring of 4 or more processes in two halves for so long. Raises LocalProtocolError where that cannot be."""
     with Lan() as lan, SplitRun(lan, nodes, cut_s, progress) as run:
         return run.play()

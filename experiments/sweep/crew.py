@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.processes import ProcessFailed, end, read_line, start, write_line
+from broker.processes import ProcessFailed, read_line
+from experiments.child import Child
 
 READY_S = 90.0
 LATE_S = 30.0
@@ -25,25 +25,19 @@ class Work:
     via: list[str]
 
 
-class Client:
+class Client(Child):
     """One process of experiments/sweep/roles.py."""
 
     def __init__(self, role: str, topic: str, work: Work) -> None:
+        numbers = [str(work.samples), str(work.rate)]
+        super().__init__(["experiments.sweep.roles", role, work.mode, topic, *numbers, str(work.traces), *work.via])
         self.topic = topic
         self._work = work
         self._name = f"the {work.mode} {role} of {topic}"
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        numbers = [str(work.samples), str(work.rate)]
-        arguments = ["experiments.sweep.roles", role, work.mode, topic, *numbers, str(work.traces), *work.via]
-        self._process = start(arguments, subprocess.PIPE, self._errors.fileno(), subprocess.PIPE)
 
     def ready(self) -> str:
         """Its id, once it is ready."""
         return self._said("ready", READY_S)
-
-    def begin(self) -> None:
-        """Let a publisher begin."""
-        write_line(self._process)
 
     def got_all(self) -> None:
         """Wait until a subscriber has every sample."""
@@ -55,33 +49,22 @@ class Client:
     def ended(self) -> None:
         """Wait until it has ended by itself, with its traces written."""
         try:
-            code = self._process.wait(LATE_S)
+            code = self.process.wait(LATE_S)
         except subprocess.TimeoutExpired:
             raise ProcessFailed(f"{self._name} did not end within {LATE_S:.0f} s") from None
         if code != 0:
-            raise ProcessFailed(f"{self._name} ended with exit code {code}: {self._complaint() or 'no reason'}")
-
-    def kill(self) -> None:
-        """End it at once."""
-        end(self._process)
-        self._errors.close()
+            raise ProcessFailed(f"{self._name} ended with exit code {code}: {self.complaint() or 'no reason'}")
 
     def _said(self, word: str, within_s: float) -> str:
         """What follows a word on its next line."""
         try:
-            first, _, rest = read_line(self._process, within_s).partition(" ")
+            first, _, rest = read_line(self.process, within_s).partition(" ")
         except ProcessFailed:
-            why = self._complaint() or f"it said nothing for {within_s:.0f} s, or ended without a word"
+            why = self.complaint() or f"it said nothing for {within_s:.0f} s, or ended without a word"
             raise ProcessFailed(f"{self._name} did not get as far as {word!r}: {why}") from None
         if first != word:
             raise ProcessFailed(f"{self._name} said {first!r}, not {word!r}")
         return rest
-
-    def _complaint(self) -> str:
-        """The last line of its standard error, if there is one."""
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
 
 
 class Crew:

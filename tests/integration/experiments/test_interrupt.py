@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +14,7 @@ from experiments.report.files import read_verdict
 from experiments.traces import examples
 from experiments.traces.run import load
 from tests.descendants import alive, command_line, descendants
+from tests.integration.experiments.command import started
 from tests.waiting import eventually
 
 DEADLINE_S = 60.0
@@ -58,8 +55,7 @@ def test_analyse_takes_java_with_it_when_it_is_interrupted(
 ) -> None:
     """Exit code 130 or 143, one line, no process that outlives the command, no temporary file."""
     temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    with started(["analyse", str(run)], temporary) as process:
+    with started("analyse", str(run), temporary=temporary) as process:
         eventually(lambda: moment(java_below(process.pid), scratch(temporary)), DEADLINE_S, moment.__name__)
         below = descendants(process.pid)
         assert below
@@ -81,8 +77,7 @@ def test_demo_leaves_a_run_that_says_what_it_is_when_it_is_interrupted(
 ) -> None:
     """run.json and a verdict beside the traces; no process, no temporary file, and one line on standard error."""
     temporary, runs = tmp_path / "tmp", tmp_path / "runs"
-    temporary.mkdir()
-    with started(["demo", "--runs", str(runs)], temporary) as process:
+    with started("demo", "--runs", str(runs), temporary=temporary) as process:
         eventually(lambda: sum(part in command_line(each) for each in descendants(process.pid)) > 3, DEADLINE_S)
         below = descendants(process.pid)
 
@@ -98,22 +93,6 @@ def test_demo_leaves_a_run_that_says_what_it_is_when_it_is_interrupted(
     verdict = read_verdict(run)
     assert verdict is not None and verdict.outcome == "interrupted"
     assert any((run / "traces").iterdir())
-
-
-@contextmanager
-def started(arguments: list[str], temporary: Path) -> Iterator[subprocess.Popen[str]]:
-    """`python -m experiments`, with a folder of its own for temporary files; killed if it has not ended."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "experiments", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def scratch(temporary: Path) -> Path | None:

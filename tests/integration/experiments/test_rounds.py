@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.descendants import alive, command_line, descendants
+from tests.integration.experiments.command import started
 from tests.waiting import eventually
 
 ROUNDS = 4
 DEADLINE_S = 150.0
-
-
-def rounds(*arguments: str, temporary: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "experiments", "rounds", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
 
 
 @pytest.mark.parametrize(("seed", "successors"), [(101, 8), (102, 4)])
@@ -33,7 +20,7 @@ def test_rings_agree_after_every_round_and_keep_every_record(tmp_path, seed, suc
     """Joins, kills, stops and leaves on two living rings: none is broken, and nothing acknowledged is lost."""
     options = ["--rounds", str(ROUNDS), "--seed", str(seed), "--successors", str(successors), "--json"]
 
-    with rounds(*options, temporary=tmp_path) as process:
+    with started("rounds", *options, temporary=tmp_path) as process:
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     totals = json.loads(stdout)
@@ -46,15 +33,12 @@ def test_rings_agree_after_every_round_and_keep_every_record(tmp_path, seed, suc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_rounds_leave_nothing_behind(tmp_path, number):
     """Every node of every ring ends with the command, stopped ones too, and so do its files."""
-    with rounds("--rounds", "50", "--jobs", "2", temporary=tmp_path) as process:
-        try:
-            eventually(lambda: nodes_below(process.pid) >= 4, DEADLINE_S, "two rings")
-            below = descendants(process.pid)
+    with started("rounds", "--rounds", "50", "--jobs", "2", temporary=tmp_path) as process:
+        eventually(lambda: nodes_below(process.pid) >= 4, DEADLINE_S, "two rings")
+        below = descendants(process.pid)
 
-            process.send_signal(number)
-            process.communicate(timeout=30.0)
-        finally:
-            process.kill()
+        process.send_signal(number)
+        process.communicate(timeout=30.0)
 
     assert process.returncode == 128 + number
     eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +13,7 @@ from experiments.traces.run import Part, parts
 from experiments.traces.spools import Damage, Row, read_spool
 from pubsub.trace import DeliveryTrace
 from tests.descendants import command_line, descendants
+from tests.integration.experiments.command import started
 from tests.waiting import eventually
 
 DEADLINE_S = 150.0
@@ -32,28 +28,11 @@ def rows(part: Part) -> list[Row]:
     return found
 
 
-@contextmanager
-def sweep(*arguments: str, temporary: Path) -> Iterator[subprocess.Popen[str]]:
-    """`python -m experiments sweep`, with a folder of its own for temporary files; killed if it has not ended."""
-    temporary.mkdir()
-    with subprocess.Popen(
-        [sys.executable, "-m", "experiments", "sweep", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def test_a_sweep_leaves_lookups_of_each_ring_and_deliveries_of_each_number_of_clients(tmp_path: Path) -> None:
     """As many rows as were asked for, each lookup a walk, each sample once; nothing on standard error."""
     run = tmp_path / "run"
     asked = ["--sizes", "1,3", "--lookups", "40", "--clients", "2", "--out", str(run)]
-    with sweep(*asked, temporary=tmp_path / "tmp") as process:
+    with started("sweep", *asked, temporary=tmp_path / "tmp") as process:
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     assert (process.returncode, stderr) == (0, "")
@@ -91,15 +70,15 @@ def test_a_sweep_takes_its_processes_with_it_when_it_is_interrupted(
     tmp_path: Path, number: signal.Signals, arguments: list[str], moment: bytes
 ) -> None:
     """Exit code 130 or 143, one line, and no temporary file."""
-    with sweep(*arguments, "--out", str(tmp_path / "run"), temporary=tmp_path / "tmp") as process:
+    with started("sweep", *arguments, "--out", str(tmp_path / "run"), temporary=tmp_path / "tmp") as process:
         eventually(lambda: sum(moment in command_line(each) for each in descendants(process.pid)) == 4, DEADLINE_S)
-        started = descendants(process.pid)
+        below = descendants(process.pid)
 
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     assert (process.returncode, stdout, stderr) == (128 + number, "", "interrupted; what was started has ended\n")
-    eventually(lambda: not any(map(command_line, started)), GONE_S, "the end of every process")
+    eventually(lambda: not any(map(command_line, below)), GONE_S, "the end of every process")
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -113,7 +92,7 @@ def test_a_sweep_takes_its_processes_with_it_when_it_is_interrupted(
 )
 def test_a_sweep_that_nobody_can_make_is_a_matter_of_usage(tmp_path: Path, arguments: list[str], said: str) -> None:
     """One line on standard error, exit code 2, and no directory."""
-    with sweep(*arguments, "--out", str(tmp_path / "run"), temporary=tmp_path / "tmp") as process:
+    with started("sweep", *arguments, "--out", str(tmp_path / "run"), temporary=tmp_path / "tmp") as process:
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
     assert (process.returncode, stdout, stderr) == (2, "", said)

@@ -1,0 +1,27 @@
+"""`python -m experiments` as a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def started(*arguments: str, temporary: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command, with a folder of its own for temporary files; killed if it has not ended."""
+    temporary.mkdir(exist_ok=True)
+    with subprocess.Popen(
+        [sys.executable, "-m", "experiments", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
