@@ -7,27 +7,24 @@ sent. It does no I/O and reads no clock, so the same kernel runs over ZeroMQ and
 from __future__ import annotations
 
 import random
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
 from types import GeneratorType
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from chord import wire
+from chord.driven import Emit, Output, Respond, Send, Then
 from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import (
     ASKING,
     Arrived,
-    ConfirmOwner,
-    Failure,
     Forward,
-    Get,
-    NextHop,
     Noted,
     Pointer,
     Reply,
@@ -35,83 +32,10 @@ from chord.messages import (
     Request,
     RequestBody,
 )
-from chord.round_trips import Peer, RoundTrips
+from chord.replies import Ready, Replies, Running, Waiting
+from chord.round_trips import RoundTrips
 
-LATE_CALLS_KEPT = 1_024
-
-LOOKUP_STEPS = (NextHop, ConfirmOwner, Forward, Get)
-"""Requests of which a driver says at once when they cannot be sent: whoever looks for something has others to ask."""
-
-
-class Send(msgspec.Struct, gc=False):
-    """To be sent to the process at an address. `answered_elsewhere`: somebody else will answer, by a cast."""
-
-    address: str
-    message: Request
-    answered_elsewhere: bool = False
-
-
-class Respond(msgspec.Struct, gc=False):
-    """To be sent back along the route that a request came by."""
-
-    route: Any
-    message: Reply
-
-
-class Emit(msgspec.Struct):
-    """A trace row to be kept."""
-
-    row: msgspec.Struct
-
-
-Output = Send | Respond | Emit
 Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody] | None"]
-Then = Callable[[Any, "RingcastError | None"], None]
-
-
-class Driven(Protocol):
-    """What a driver does with a kernel: all that reaches it and leaves it (chord/recording.py wraps just this)."""
-
-    now: float
-    epoch_offset_s: float
-
-    @property
-    def due(self) -> float: ...
-
-    def start(self, operation: Operation[Any], then: Then | None = None) -> None: ...
-    def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]: ...
-    def on_unsent(self, send: Send, now: float) -> list[Output]: ...
-    def on_timer(self, now: float) -> list[Output]: ...
-    def deadline(self) -> float | None: ...
-    def take(self) -> list[Output]: ...
-
-
-class _Running:
-    """An operation under way, and who wants its outcome."""
-
-    __slots__ = ("generator", "then")
-
-    def __init__(self, generator: Operation[Any], then: Then | None) -> None:
-        self.generator = generator
-        self.then = then
-
-
-class _Waiting(msgspec.Struct):
-    """A call whose reply has not come. `peer` learns from how long it takes, unless that says nothing of the link."""
-
-    running: _Running
-    address: str
-    peer: Peer | None
-    expected: type
-    sent_at: float
-    timeout_s: float
-
-
-def _error_in(body: ReplyBody, waiting: _Waiting) -> RingcastError:
-    """What a reply of another type than the one expected means."""
-    if type(body) is Failure:
-        return wire.raised(body)
-    return RemoteProtocolError(f"{waiting.address} answered {type(body).__name__}, not {waiting.expected.__name__}")
 
 
 def _nobody(_request: Request) -> ReplyBody:
@@ -136,27 +60,27 @@ class Kernel:
         self.epoch_offset_s = 0.0
         self.round_trips = RoundTrips()
         self._outputs: list[Output] = []
-        self._calls: dict[int, _Waiting] = {}
-        self._late: OrderedDict[int, tuple[Peer, float]] = OrderedDict()
+        self._calls: dict[int, Waiting] = {}
         self._next_call = rng.getrandbits(32) + 1
-        self._timers: list[tuple[float, int, int | _Running]] = []
+        self._timers: list[tuple[float, int, int | Running]] = []
         self._sequence = 0
         self._here: deque[Request] = deque()
         self._stepping = False
-        self._ready: deque[tuple[_Running, Any, RingcastError | None]] = deque()
+        self._ready: deque[Ready] = deque()
+        self._replies = Replies(self._calls, self._ready, self.round_trips.lookups)
 
     # What drivers call ---------------------------------------------------------------------------------------------
 
     def start(self, operation: Operation[Any], then: Then | None = None) -> None:
         """Begin an operation; `then(result, error)` is called once when it ends. Collect the outputs with `take`."""
-        self._ready.append((_Running(operation, then), None, None))
+        self._ready.append((Running(operation, then), None, None))
         self._run()
 
     def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]:
         """A message arrived: a request by route `source`, or a reply."""
         self.now = now
         if type(message) is Reply:
-            self._on_reply(message)
+            self._replies.replied(message, now)
         else:
             assert type(message) is Request
             self._on_request(source, message)
@@ -186,12 +110,10 @@ class Kernel:
         timers = self._timers
         while timers and timers[0][0] <= now:
             due = heappop(timers)[2]
-            if isinstance(due, _Running):
+            if isinstance(due, Running):
                 self._ready.append((due, None, None))
-            else:
-                waiting = self._calls.pop(due, None)
-                if waiting is not None:
-                    self._timed_out(due, waiting)
+            elif due in self._calls:
+                self._replies.timed_out(due, now)
         self._run()
         self.deadline()
         return self.take()
@@ -201,7 +123,7 @@ class Kernel:
         timers = self._timers
         while timers:
             when, _, due = timers[0]
-            if isinstance(due, _Running) or due in self._calls:
+            if isinstance(due, Running) or due in self._calls:
                 self.due = when
                 return when
             heappop(timers)  # the time-out of a call that was answered
@@ -232,7 +154,7 @@ class Kernel:
             self._answer(route, request, None, error)
             return
         if type(request.body) is Arrived:
-            self._on_arrived(request.body)
+            self._replies.arrived(request.body, self.now)
             self._answer(route, request, Noted(), None)
             return
         try:
@@ -241,7 +163,7 @@ class Kernel:
             self._answer(route, request, None, refusal)
             return
         if type(outcome) is GeneratorType:
-            running = _Running(outcome, lambda result, error: self._answer(route, request, result, error))
+            running = Running(outcome, lambda result, error: self._answer(route, request, result, error))
             self._ready.append((running, None, None))
         elif outcome is not None:
             self._answer(route, request, outcome, None)
@@ -252,49 +174,9 @@ class Kernel:
             return
         reply = Reply(PROTOCOL_VERSION, call, body if error is None else wire.failure(error))
         if route is self:
-            self._on_reply(reply)
+            self._replies.replied(reply, self.now)
         else:
             self._outputs.append(Respond(route, reply))
-
-    # Replies and time-outs -----------------------------------------------------------------------------------------
-
-    def _on_reply(self, reply: Reply) -> None:
-        waiting = self._calls.pop(reply.call, None)
-        if waiting is None:
-            late = self._late.pop(reply.call, None)
-            if late is not None:
-                late[0].observe(self.now - late[1])
-            return
-        if waiting.peer is not None:
-            waiting.peer.observe(self.now - waiting.sent_at)
-        body = reply.body
-        if type(body) is waiting.expected:
-            self._ready.append((waiting.running, body, None))
-        else:
-            self._ready.append((waiting.running, None, _error_in(body, waiting)))
-
-    def _on_arrived(self, arrived: Arrived) -> None:
-        """The answer to what was cast under a token. No other call is ended by it, whoever sent it."""
-        token = arrived.token
-        waiting = self._calls.get(token)
-        if waiting is not None:
-            if waiting.expected is Arrived:
-                del self._calls[token]
-                self.round_trips.lookups.observe(self.now - waiting.sent_at)
-                self._ready.append((waiting.running, arrived, None))
-        elif (late := self._late.get(token)) is not None and late[0] is self.round_trips.lookups:
-            del self._late[token]
-            late[0].observe(self.now - late[1])
-
-    def _timed_out(self, call: int, waiting: _Waiting) -> None:
-        peer = waiting.peer
-        if peer is not None:
-            self._late[call] = (peer, waiting.sent_at)
-            if len(self._late) > LATE_CALLS_KEPT:
-                self._late.popitem(last=False)
-            peer.timed_out(self.now)
-        error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s")
-        self._ready.append((waiting.running, None, error))
 
     # Operations ----------------------------------------------------------------------------------------------------
 
@@ -315,7 +197,7 @@ class Kernel:
         finally:
             self._stepping = False
 
-    def _step(self, running: _Running, value: Any, error: RingcastError | None) -> None:
+    def _step(self, running: Running, value: Any, error: RingcastError | None) -> None:
         generator = running.generator
         while True:
             try:
@@ -338,7 +220,7 @@ class Kernel:
             if type(effect) is Cast:
                 self.cast(effect.to, effect.request)
             elif type(effect) is Spawn:
-                self._ready.append((_Running(effect.operation, None), None, None))
+                self._ready.append((Running(effect.operation, None), None, None))
             elif type(effect) is Gather:
                 if effect.operations:
                     self._gather(running, effect.operations)
@@ -356,7 +238,7 @@ class Kernel:
         """Send a request that is not answered, from a handler."""
         self._send(to if isinstance(to, str) else to.address, self._request(to, 0, body))
 
-    def _call(self, running: _Running, effect: Call) -> None:
+    def _call(self, running: Running, effect: Call) -> None:
         if effect.token:
             self._ask(running, effect)
             return
@@ -370,7 +252,7 @@ class Kernel:
         asking = type(body) in ASKING
         # Whoever has to ask others in its turn is given a round trip more.
         timeout_s = peer.timeout_s(effect.attempt + asking)
-        self._calls[call] = _Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)
+        self._calls[call] = Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)
         self._at(now + timeout_s, call)
         meant = (to.id, to.incarnation) if to.incarnation else None
         request = Request(PROTOCOL_VERSION, self.cluster, call, body, meant)
@@ -379,12 +261,12 @@ class Kernel:
         else:
             self._here.append(request)
 
-    def _ask(self, running: _Running, effect: Call) -> None:
+    def _ask(self, running: Running, effect: Call) -> None:
         """Cast a request whose answer comes from somebody else."""
         address = effect.to.address
         lookups = self.round_trips.lookups
         timeout_s = lookups.timeout_s(effect.attempt)
-        self._calls[effect.token] = _Waiting(running, address, lookups, Arrived, self.now, timeout_s)
+        self._calls[effect.token] = Waiting(running, address, lookups, Arrived, self.now, timeout_s)
         self._at(self.now + timeout_s, effect.token)
         request = self._request(effect.to, 0, effect.request)
         if address == self.address:
@@ -403,7 +285,7 @@ class Kernel:
         else:
             self._outputs.append(Send(address, request))
 
-    def _gather(self, running: _Running, operations: list[Operation[Any]]) -> None:
+    def _gather(self, running: Running, operations: list[Operation[Any]]) -> None:
         results: list[Any] = [None] * len(operations)
         left = len(operations)
 
@@ -418,9 +300,9 @@ class Kernel:
             return then
 
         for index, operation in enumerate(operations):
-            self._ready.append((_Running(operation, finished(index)), None, None))
+            self._ready.append((Running(operation, finished(index)), None, None))
 
-    def _at(self, when: float, what: int | _Running) -> None:
+    def _at(self, when: float, what: int | Running) -> None:
         self._sequence = sequence = self._sequence + 1
         heappush(self._timers, (when, sequence, what))
         if when < self.due:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from chord.driven import Then
 from chord.errors import RingcastError
-from chord.kernel import Then
 
 R = TypeVar("R")
 

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import zmq
 
+from chord.driven import Driven
 from chord.effects import Operation
 from chord.errors import LookupFailed
 from chord.host import Host
-from chord.kernel import Driven
 from chord.messages import Neighbours
 from chord.own_address import leads_here, same_place
 from chord.recording import RecordedKernel, Recording, described

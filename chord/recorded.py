@@ -14,9 +14,9 @@ import mmh3
 import msgspec
 
 from chord import wire
+from chord.driven import Emit, Output, Respond, Send
 from chord.effects import Operation
 from chord.host import Host
-from chord.kernel import Emit, Output, Respond, Send
 from chord.settings import Settings
 
 FORMAT = 1

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from chord import wire
+from chord.driven import Output, Respond, Send, Then
 from chord.effects import Operation
 from chord.errors import LocalProtocolError
-from chord.kernel import Kernel, Output, Respond, Send, Then
+from chord.kernel import Kernel
 from chord.messages import Reply, Request
 from chord.recorded import (
     FORMAT,

@@ -18,9 +18,9 @@ from zmq import zmq_poll
 
 from chord import wire
 from chord.backlog import Backlog, Waiting
+from chord.driven import LOOKUP_STEPS, Driven, Emit, Output, Respond, Send, Then
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
-from chord.kernel import LOOKUP_STEPS, Driven, Emit, Output, Respond, Send, Then
 from chord.limits import MAX_FRAMES, PROTOCOL_VERSION
 from chord.messages import Reply
 from chord.outcome import Outcome

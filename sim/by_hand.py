@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from chord import handover, maintenance
+from chord.driven import Respond, Send
 from chord.effects import Operation
 from chord.errors import RingcastError
 from chord.host import Host
 from chord.identifiers import IdentifierSpace
-from chord.kernel import Respond, Send
 from chord.member import Member
 from chord.messages import Pointer, Reply, Request, contact
 from chord.ring_state import RingState
@@ -108,7 +108,7 @@ class Process:
     def time_out(self, call: int) -> list[Message]:
         """Give a call up, as when its peer did not answer in time."""
         kernel = self._kernel
-        kernel._timed_out(call, kernel._calls.pop(call))
+        kernel._replies.timed_out(call, kernel.now)
         return self._go_on()
 
     def wake(self, position: int) -> list[Message]:

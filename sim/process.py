@@ -9,9 +9,10 @@ from typing import TypeVar
 
 import msgspec
 
+from chord.driven import Emit, Output, Respond, Send
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError
-from chord.kernel import Emit, Kernel, Output, Respond, Send
+from chord.kernel import Kernel
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import Reply
 from chord.outcome import Outcome

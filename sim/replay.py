@@ -14,10 +14,10 @@ import msgspec
 
 import chord
 from chord import wire
+from chord.driven import Output, Send
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError, RingcastError
 from chord.host import Host
-from chord.kernel import Output, Send
 from chord.recorded import (
     OPERATIONS,
     AnyEvent,

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from chord.asking import Ring
+from chord.driven import Emit
 from chord.errors import Busy, LookupFailed, NotOwner, PeerUnreachable, RingcastError, WrongCluster
-from chord.kernel import Emit, Kernel
+from chord.kernel import Kernel
 from chord.messages import ConfirmOwner, Entry, Get, Hop, NextHop, Owned, Page, Request
 from chord.trace import LookupTrace
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted

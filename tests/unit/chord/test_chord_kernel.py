@@ -7,9 +7,10 @@ from math import inf
 
 import pytest
 
+from chord.driven import Emit, Respond, Send
 from chord.effects import Call, Gather, Spawn, call, cast, gather, sleep, spawn
 from chord.errors import Busy, NotOwner, PeerUnreachable, RemoteProtocolError, RingcastError
-from chord.kernel import Emit, Kernel, Respond, Send
+from chord.kernel import Kernel
 from chord.messages import Failure, NextHop, Noted, Notify, Ping, Pointer, Pong, Reply, Request
 from chord.trace import EventTrace
 from chord.wire import failure

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from chord.asking import RETRY_PAUSE_S, Ring
+from chord.driven import Emit
 from chord.errors import CopiesMissing, StaleVersion, WrongCluster
-from chord.kernel import Emit, Kernel
+from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import ConfirmOwner, Get, Hop, NextHop, Owned, Page, Put, Request
 from chord.owner_cache import LEASE_S, OwnerCache

@@ -8,9 +8,10 @@ from itertools import pairwise
 import pytest
 
 from chord.asking import Ring
+from chord.driven import Emit, Respond, Send
 from chord.effects import Call, call
 from chord.errors import LookupFailed, PeerUnreachable, WrongCluster
-from chord.kernel import Emit, Kernel, Respond, Send
+from chord.kernel import Kernel
 from chord.limits import MAX_FORWARDS
 from chord.messages import Arrived, ConfirmOwner, Forward, NextHop, Noted, Ping, Pong, Reply, Request
 from chord.round_trips import FLOOR_S, INITIAL_S

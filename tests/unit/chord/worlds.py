@@ -7,11 +7,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from chord.driven import Output, Respond, Send
 from chord.effects import Operation
 from chord.errors import RingcastError
 from chord.host import Host
 from chord.identifiers import IdentifierSpace
-from chord.kernel import Kernel, Output, Respond, Send
+from chord.kernel import Kernel
 from chord.messages import Pointer, Reply, ReplyBody, Request
 from chord.settings import Settings
 from chord.wire import failure

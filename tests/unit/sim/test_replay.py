@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chord import wire
+from chord.driven import Send
 from chord.effects import Operation
 from chord.host import Host
-from chord.kernel import Kernel, Send
+from chord.kernel import Kernel
 from chord.messages import NextHop, Request
 from chord.recorded import OPERATIONS, AnyEvent, Asked, Began, Kept, Sent, Unsent
 from chord.recording import RecordedKernel
