@@ -28,10 +28,10 @@ class Unread:
     def send(self, router: Socket, route: list[bytes], frame: bytes) -> None:
         """Send a large reply, or drop it when too many are unread. Raises ZMQError."""
         peer, size = route[0], len(frame)
-        self._settle(peer)
+        self._drop_gone(peer)
         if self.size + size > MAX_UNREADS_BYTES:
             for each in list(self._replies):
-                self._settle(each)
+                self._drop_gone(each)
         if self._bytes.get(peer, 0) + size > MAX_UNREAD_BYTES or self.size + size > MAX_UNREADS_BYTES:
             return
         for part in route:
@@ -41,7 +41,7 @@ class Unread:
         self._bytes[peer] = self._bytes.get(peer, 0) + size
         self.size += size
 
-    def _settle(self, peer: bytes) -> None:
+    def _drop_gone(self, peer: bytes) -> None:
         """Forget the replies to a peer that have gone, or that went with its connection."""
         replies = self._replies.get(peer)
         if replies is None:
