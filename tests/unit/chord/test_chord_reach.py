@@ -55,3 +55,18 @@ def test_a_reach_does_not_grow_when_the_predecessor_is_gone():
     assert not one.covers(420)
     assert one.told(430, complete=True) == 419
     assert one.low == 450
+
+
+def test_the_furthest_of_what_was_answered_for_counts():
+    """However they came; and none that is all here by now."""
+    one = Reach(ME, SPACE, 100.0)
+    one.low = 450
+    for key in (440, 410, 430, 480):
+        one.answered(key)
+    assert one.told(420, complete=True) == 409
+
+    one = Reach(ME, SPACE, 100.0)
+    one.low = 450
+    one.answered(440)
+    one.extend(430)
+    assert one.told(445, complete=True) == 430
