@@ -30,7 +30,7 @@ class Reach:
         self._me = me
         self._space = space
         self._complete_since = now - SEASONED_S
-        self._answered_after: int | None = None
+        self._answered: int | None = None
 
     def covers(self, key: int) -> bool:
         """Whether what is stored under the key is all here."""
@@ -63,9 +63,10 @@ class Reach:
 
     def answered(self, key: int) -> None:
         """An entry was taken for a key as its owner, though it may lie beyond what is all here."""
-        after = self._answered_after
-        if not self.covers(key) and (after is None or not between_right(after, key, self._me)):
-            self._answered_after = (key - 1) % self._space.size
+        distance = self._space.distance
+        furthest = self._answered
+        if not self.covers(key) and (furthest is None or distance(key, self._me) > distance(furthest, self._me)):
+            self._answered = key
 
     # Neighbours come and go ----------------------------------------------------------------------------------------
 
@@ -87,13 +88,15 @@ class Reach:
         if not (complete and self.complete):
             return None
         low = self.low
-        if self._answered_after is not None and not self.covers(self._answered_after):
-            low = self._answered_after
+        if self._answered is not None and not self.covers(self._answered):
+            low = (self._answered - 1) % self._space.size
         if not between(low, predecessor, self._me):
             return None
-        self._answered_after = None
-        if between(self.low, predecessor, self._me):
+        if self.covers(predecessor):
             self.low = predecessor
+            self._answered = None
+        else:  # there may be more of them between the two, for a next predecessor
+            self._answered = (predecessor + 1) % self._space.size
         return low
 
     def _length(self, low: int) -> int:

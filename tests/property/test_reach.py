@@ -114,6 +114,22 @@ def test_nobody_stands_in_for_a_predecessor_that_has_its_records(low, predecesso
 # Entries taken for keys beyond the reach ---------------------------------------------------------------------------
 
 
+@given(keys, st.lists(keys, min_size=1, max_size=4), st.lists(others, min_size=1, max_size=3))
+def test_what_was_answered_for_is_given_up_too(low, answered, predecessors):
+    """Though not all is here that is stored under those keys: each predecessor may lack what was taken in its place."""
+    one = reach(low)
+    owed = set(answered) - here(one)
+    for key in answered:
+        one.answered(key)
+
+    for predecessor in predecessors:
+        given_up = one.told(predecessor, complete=True)
+
+        gone = owed - walk(predecessor, ME)
+        assert gone <= (set() if given_up is None else walk(given_up, predecessor))
+        owed -= gone
+
+
 @given(keys, keys)
 def test_what_was_answered_for_is_not_here(low, answered):
     """Taking an entry does not make all of the record be here."""
