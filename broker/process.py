@@ -20,11 +20,11 @@ from broker.replica import Replica
 from broker.stream import Stream
 from broker.zone_state import Term
 from broker.zookeeper import ZooKeeperAuthority
+from chord.addresses import endpoint, parse_address
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError
-from chord.sockets import Socket, endpoint, make_socket, parse_address
+from chord.sockets import NOBLOCK, Socket, make_socket
 from chord.trace import EventTrace
-from chord.zmq_driver import NOBLOCK
 from pubsub.batch import Batch
 from pubsub.hearing import Hearing, has_more
 from pubsub.io_thread import IoThread

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import zmq
 
+from chord.addresses import advertised, check_resolvable
 from chord.asking import Ring
 from chord.effects import Operation
 from chord.errors import LocalProtocolError
@@ -18,7 +19,7 @@ from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import Entry, Neighbours, Stored
 from chord.names import check_cluster
-from chord.sockets import Socket, advertised, bind, check_resolvable, make_context, make_socket
+from chord.sockets import Socket, bind, make_context, make_socket
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 

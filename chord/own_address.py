@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket as dns
 
-from chord.sockets import WILDCARDS, bare_host, parse_address
+from chord.addresses import WILDCARDS, bare_host, parse_address
 
 
 def leads_here(address: str, host: str, port: int) -> bool:

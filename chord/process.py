@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import zmq
 
+from chord.addresses import advertised, check_resolvable
 from chord.driven import Driven
 from chord.effects import Operation
 from chord.errors import LookupFailed
@@ -19,7 +20,7 @@ from chord.messages import Neighbours
 from chord.own_address import leads_here, same_place
 from chord.recording import RecordedKernel, Recording, described
 from chord.settings import Settings
-from chord.sockets import advertised, bind, check_resolvable, make_context, make_socket
+from chord.sockets import bind, make_context, make_socket
 from chord.trace import EventTrace
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver

@@ -10,7 +10,7 @@ from collections import deque
 import zmq
 
 from chord.limits import MAX_UNREAD_BYTES, MAX_UNREADS_BYTES
-from chord.sockets import Socket
+from chord.sockets import NOBLOCK, NOBLOCK_MORE, Socket
 
 LARGE = 16 * 1024
 """Bytes from which a reply is counted: to hear from ZeroMQ when it has gone costs more than to copy a small one."""
@@ -35,8 +35,8 @@ class Unread:
         if self._bytes.get(peer, 0) + size > MAX_UNREAD_BYTES or self.size + size > MAX_UNREADS_BYTES:
             return
         for part in route:
-            router.send(part, zmq.NOBLOCK | zmq.SNDMORE)
-        tracker = router.send(frame, zmq.NOBLOCK, copy=False, track=True)
+            router.send(part, NOBLOCK_MORE)
+        tracker = router.send(frame, NOBLOCK, copy=False, track=True)
         self._replies.setdefault(peer, deque()).append((size, tracker))
         self._bytes[peer] = self._bytes.get(peer, 0) + size
         self.size += size

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import zmq
 
 from chord.identifiers import hexadecimal
-from chord.sockets import Socket
-from chord.zmq_driver import NOBLOCK
+from chord.sockets import NOBLOCK, Socket
 from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.messages import FromSubscriber

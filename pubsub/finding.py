@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import zmq
 
+from chord.addresses import endpoint
 from chord.effects import Operation
 from chord.errors import LocalProtocolError
 from chord.identifiers import hexadecimal
 from chord.messages import Entry
-from chord.sockets import endpoint, make_socket
+from chord.sockets import make_socket
 from pubsub import messages
 from pubsub.connection import Connection
 from pubsub.io_thread import IoThread

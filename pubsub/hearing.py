@@ -9,8 +9,7 @@ import msgspec
 import zmq
 
 from chord.errors import RemoteProtocolError
-from chord.sockets import Socket
-from chord.zmq_driver import NOBLOCK, POLLIN, RCVMORE
+from chord.sockets import NOBLOCK, POLLIN, RCVMORE, Socket
 from pubsub import messages
 from pubsub.attending import Admit, Attending, Other, S, nothing_else
 from pubsub.messages import Unreadable

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import zmq
 
+from chord.addresses import advertised, check_resolvable
 from chord.asking import Ring
 from chord.effects import Operation
 from chord.errors import LocalProtocolError, RemoteProtocolError, RingcastError
@@ -24,7 +25,7 @@ from chord.kernel import Kernel
 from chord.messages import Changed, Entry, Noted, ReplyBody, Request
 from chord.names import check_cluster
 from chord.outcome import Outcome
-from chord.sockets import Context, Socket, advertised, bind, check_resolvable, make_context, make_socket
+from chord.sockets import Context, Socket, bind, make_context, make_socket
 from chord.tracing import Tracing
 from chord.zmq_driver import ZmqDriver
 from pubsub.gate import Gate

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import zmq
 
-from chord.sockets import Socket
-from chord.zmq_driver import NOBLOCK, NOBLOCK_MORE
+from chord.sockets import NOBLOCK, NOBLOCK_MORE, Socket
 from pubsub.limits import SAMPLE_OVERHEAD_BYTES
 from pubsub.outbox import Outbox
 from pubsub.reader import Reader

@@ -13,7 +13,7 @@ import zmq
 from chord.effects import Operation
 from chord.errors import RemoteProtocolError
 from chord.identifiers import hexadecimal
-from chord.zmq_driver import NOBLOCK
+from chord.sockets import NOBLOCK
 from pubsub import messages
 from pubsub.batch import Batch
 from pubsub.connection import Arrived, Connection

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import zmq
 
-from chord import backlog, wire, zmq_driver
+from chord import backlog, connections, wire, zmq_driver
 from chord.effects import Call, call, cast
 from chord.errors import PeerUnreachable
 from chord.kernel import Kernel
@@ -66,7 +66,7 @@ class Asking:
         router = self.routers.pop()
         self.driver.unwatch(router)
         router.close(linger=0)
-        socket = self.driver._peers[peer.address].socket
+        socket = self.driver._connections.by_address[peer.address].socket
         eventually(lambda: not socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT, DEADLINE_S, "the connection to break")
 
     def ask(self, to: Pointer):
@@ -123,7 +123,7 @@ def test_rubbish_before_a_reply_is_passed_over(asking):
 
 def test_a_peer_beyond_the_limit_of_sockets_is_still_asked(asking, monkeypatch):
     """With more peers than sockets allowed, the least recently used socket is closed and opened again when needed."""
-    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
     peers = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(8)]
 
     assert [asking.ask(peer) for peer in peers * 3] == [Pong()] * 24
@@ -131,7 +131,7 @@ def test_a_peer_beyond_the_limit_of_sockets_is_still_asked(asking, monkeypatch):
 
 def test_a_socket_closed_while_its_reply_is_ready_is_no_error(asking, monkeypatch):
     """Calls to more peers than sockets allowed, all at once: some time out, and nothing worse."""
-    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 2)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
     peers = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(8)]
     outcomes: list = []
 
@@ -162,18 +162,18 @@ def test_an_address_that_leads_nowhere_only_times_out(asking, address):
 
 def test_an_idle_socket_goes_before_one_that_owes_a_reply(asking, monkeypatch):
     """With every socket allowed in use, the call that goes on is not the one to lose its peer."""
-    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
     held: list[int] = []
     slow = asking.server(lambda call_id: held.append(call_id) or [])
     quick = [asking.server(lambda call_id: [pong(call_id)]) for _ in range(6)]
     asking.ask(quick[0])
     asking.driver.start(call(slow, Ping(), Pong))
-    slow_peer = asking.driver._peers[slow.address]
+    slow_peer = asking.driver._connections.by_address[slow.address]
 
     for peer in quick[1:]:
         asking.ask(peer)
 
-    assert asking.driver._peers.get(slow.address) is slow_peer
+    assert asking.driver._connections.by_address.get(slow.address) is slow_peer
 
 
 def casting(asking, addresses: list[str]) -> None:
@@ -188,7 +188,7 @@ def casting(asking, addresses: list[str]) -> None:
 
 def test_a_burst_of_casts_takes_no_socket_from_a_call(asking, monkeypatch):
     """With a reply due from every peer, casts to others are dropped; the calls get their replies."""
-    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 3)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
     answering = False
     held: list[int] = []
 
@@ -200,28 +200,28 @@ def test_a_burst_of_casts_takes_no_socket_from_a_call(asking, monkeypatch):
     outcomes: list = []
     for peer in slow:
         asking.driver.start(call(peer, Ping(), Pong, attempts=4), lambda reply, error: outcomes.append(error or reply))
-    before = dict(asking.driver._peers)
+    before = dict(asking.driver._connections.by_address)
 
     casting(asking, [f"127.0.0.1:{port}" for port in range(1, 20)])
-    assert asking.driver._peers == before
+    assert asking.driver._connections.by_address == before
     answering = True
     deadline = time.monotonic() + DEADLINE_S
     asking.driver.run(lambda: len(outcomes) == 3 or time.monotonic() > deadline)
 
     assert outcomes == [Pong()] * 3
-    assert asking.driver._peers == before
+    assert asking.driver._connections.by_address == before
 
 
 def test_a_cast_that_waits_for_a_connection_gives_way(asking, monkeypatch):
     """A peer that cannot be reached, and that only a cast waits for, makes room before one that owes a reply."""
-    monkeypatch.setattr(zmq_driver, "MAX_PEERS", 2)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
     slow = asking.server(lambda _call_id: [])
     quick = asking.server(lambda call_id: [pong(call_id)])
     asking.driver.start(call(slow, Ping(), Pong))
     casting(asking, ["127.0.0.1:1"])
 
     assert asking.ask(quick) == Pong()
-    assert set(asking.driver._peers) == {slow.address, quick.address}
+    assert set(asking.driver._connections.by_address) == {slow.address, quick.address}
 
 
 @pytest.mark.parametrize(("per_peer", "together"), [(20_000, 2_000_000), (2_000_000, 50_000)])
@@ -236,11 +236,11 @@ def test_what_waits_for_peers_that_are_not_there_is_bounded_in_bytes(asking, mon
             yield from cast(f"127.0.0.1:{1 + number % 3}", copy)
 
     asking.driver.start(burst())
-    kept = asking.driver._waiting.size
+    kept = asking.driver._connections.waiting.size
     asking.driver.close()
 
     assert 40_000 < kept <= 50_000
-    assert asking.driver._waiting.size == 0
+    assert asking.driver._connections.waiting.size == 0
 
 
 def test_nobody_answers_for_another_peer(asking):
@@ -259,20 +259,25 @@ def test_nobody_answers_for_another_peer(asking):
 
 def test_sockets_to_the_dead_are_closed_while_all_others_answer_at_once(asking, monkeypatch):
     """A process whose calls are all answered before their time-outs still gives up on those that never were."""
-    monkeypatch.setattr(zmq_driver, "FORGET_REPLIES_S", 1.0)
+    monkeypatch.setattr(zmq_driver, "SWEEP_S", 1.0)
+    monkeypatch.setattr(connections, "FORGET_REPLIES_S", 1.0)
     quick = asking.server(lambda call: [wire.encode(Reply(PROTOCOL_VERSION, call, Pong()))])
     with pytest.raises(PeerUnreachable):
         raise asking.ask(Pointer(2, "127.0.0.1:9", 1))
-    assert "127.0.0.1:9" in asking.driver._peers
+    assert "127.0.0.1:9" in asking.driver._connections.by_address
 
-    eventually(lambda: isinstance(asking.ask(quick), Pong) and "127.0.0.1:9" not in asking.driver._peers, DEADLINE_S)
+    eventually(
+        lambda: isinstance(asking.ask(quick), Pong) and "127.0.0.1:9" not in asking.driver._connections.by_address,
+        DEADLINE_S,
+    )
 
 
 @pytest.mark.parametrize("was_there", [False, True], ids=["never there", "gone"])
 def test_a_socket_that_only_casts_went_to_is_closed_when_nobody_is_there(asking, monkeypatch, was_there):
     """Whoever names an address to be cast at has nobody connect to it for ever; sockets that are connected stay."""
-    monkeypatch.setattr(zmq_driver, "FORGET_REPLIES_S", 0.2)
-    monkeypatch.setattr(zmq_driver, "UNREACHABLE_S", 0.5)
+    monkeypatch.setattr(zmq_driver, "SWEEP_S", 0.2)
+    monkeypatch.setattr(connections, "FORGET_REPLIES_S", 0.2)
+    monkeypatch.setattr(connections, "UNREACHABLE_S", 0.5)
     quick = asking.server(lambda call_id: [pong(call_id)])
     idle = asking.server(lambda call_id: [pong(call_id)])
     asking.ask(idle)
@@ -282,14 +287,14 @@ def test_a_socket_that_only_casts_went_to_is_closed_when_nobody_is_there(asking,
         asking.ask(nobody)
         asking.break_off(nobody)
     casting(asking, [nobody.address])
-    assert nobody.address in asking.driver._peers
+    assert nobody.address in asking.driver._connections.by_address
 
     eventually(
-        lambda: isinstance(asking.ask(quick), Pong) and nobody.address not in asking.driver._peers,
+        lambda: isinstance(asking.ask(quick), Pong) and nobody.address not in asking.driver._connections.by_address,
         DEADLINE_S,
         "the socket to be closed",
     )
-    assert idle.address in asking.driver._peers
+    assert idle.address in asking.driver._connections.by_address
 
 
 STEPS = [(NextHop(7), Hop), (ConfirmOwner(7), Owned), (Get("a"), Page)]
@@ -366,6 +371,6 @@ def test_a_connection_that_carries_nothing_is_not_kept_for_minutes(asking):
     peer = asking.server(lambda call: [wire.encode(Reply(PROTOCOL_VERSION, call, Pong()))])
     asking.ask(peer)
 
-    (connection,) = asking.driver._peers.values()
+    (connection,) = asking.driver._connections.by_address.values()
 
     assert 0 < connection.socket.getsockopt(zmq.TCP_MAXRT) <= 10_000

@@ -7,19 +7,11 @@ import threading
 import pytest
 import zmq
 
+from chord.addresses import advertised, check_resolvable, endpoint, format_address, parse_address
 from chord.errors import LocalProtocolError
 from chord.process import NodeOptions, NodeProcess
 from chord.resolving import ASKING_AT_ONCE, Names
-from chord.sockets import (
-    advertised,
-    bind,
-    check_resolvable,
-    endpoint,
-    format_address,
-    make_context,
-    make_socket,
-    parse_address,
-)
+from chord.sockets import bind, make_context, make_socket
 from tests.waiting import eventually
 
 
