@@ -24,7 +24,7 @@ def start_recorded(cluster: Cluster, address: str, bootstrap: list[str], path: P
     recording = Recording(path, described(cluster.settings, address, vnodes, seed))
     kernel = RecordedKernel(host.kernel, recording.append)
     kernel.epoch_offset_s = 1_700_000_000.0
-    process = Process(cluster.scheduler, cluster.network, kernel, lambda _row: None)  # type: ignore[arg-type]  # as chord.kernel.Driven
+    process = Process(cluster.scheduler, cluster.network, kernel, lambda _row: None)  # type: ignore[arg-type]  # a Driven with an address
     cluster.nodes[address] = Node(host, process, process.start(host.boot(bootstrap, BOOT_PATIENCE_S)))
     return recording
 

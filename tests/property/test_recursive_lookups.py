@@ -12,16 +12,10 @@ from chord.trace import LookupTrace
 from sim import checks
 from sim.cluster import Cluster
 from sim.network import Link, constant, uniform
+from tests.simulated import ring_of
 
 COLUMN_B = {16: 1.37, 64: 2.12}
 """Mean hops with r = 2 log2 N entries in the successor list (table 1c of the reference simulation)."""
-
-
-def ring_of(count: int, seed: int, **keywords: object) -> Cluster:
-    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]  # keywords by name
-    cluster.start_many(count)
-    assert cluster.converge(60.0) is not None, f"seed {seed}: {cluster.faults()[:5]}"
-    return cluster
 
 
 def walks(cluster: Cluster, count: int, recursive: bool = True):

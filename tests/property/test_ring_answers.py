@@ -26,19 +26,9 @@ from chord.trace import EventTrace
 from sim import checks
 from sim.cluster import Cluster, address_of
 from sim.network import Link, constant
+from tests.simulated import in_order, ring_of
 
 STEADY = Link(constant(0.01))
-
-
-def ring_of(count: int, seed: int = 1, **keywords: object) -> Cluster:
-    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]  # keywords by name
-    cluster.start_many(count)
-    assert cluster.converge(60.0) is not None, f"seed {seed}: {cluster.faults()[:5]}"
-    return cluster
-
-
-def in_order(cluster: Cluster):
-    return sorted(cluster.members(), key=lambda member: member.me.id)
 
 
 @settings(max_examples=20)

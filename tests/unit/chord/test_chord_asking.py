@@ -15,11 +15,6 @@ from chord.trace import LookupTrace
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def asker(world: World, cluster: str = "ringcast") -> Kernel:
     kernel = Kernel(cluster, "client", random.Random(7))
     world.add(kernel)

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from chord import maintenance
 from chord.effects import sleep
 from chord.messages import GetNeighbours, Hop, Neighbours, NextHop, Notify, Ping, Pong, Request
 from chord.ring_state import RingState
 from chord.trace import EventTrace
-from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
+from tests.unit.chord.worlds import SPACE, boot, host, kept, pointer, scripted
 
 
 def events(rows: list[object], kind: str) -> list[str]:
     return [row.detail for row in rows if isinstance(row, EventTrace) and row.kind == kind]
-
-
-def kept(one) -> list[object]:
-    rows: list[object] = []
-    one.kernel.emit = rows.append
-    return rows
 
 
 def taken_by_another(request: Request):

@@ -17,11 +17,6 @@ KEY = 500
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def asker(world) -> Kernel:
     kernel = Kernel("ringcast", "asker", random.Random(5))
     world.add(kernel)

@@ -25,11 +25,6 @@ FOREIGN = [
 KINDS = [type(error).__name__ for error in FOREIGN]
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def bodies(requests: list[Request], kind: type) -> list:
     return [request.body for request in requests if isinstance(request.body, kind)]
 

@@ -17,11 +17,6 @@ from chord.trace import HopTrace, LookupTrace
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 class Client:
     """A kernel outside the ring, and the requests and trace rows that it leaves."""
 

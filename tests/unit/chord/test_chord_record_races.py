@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from chord import maintenance
-from chord.asking import Ring
 from chord.effects import call, cast
 from chord.errors import Busy
 from chord.host import Host
-from chord.kernel import Kernel
 from chord.messages import (
     CompareArc,
     Copy,
@@ -32,20 +28,9 @@ from chord.messages import (
     Stored,
 )
 from chord.settings import Settings
-from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, client, host
 
 LEASE_S = 600.0
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-def client(world: World, via: Iterable[Host]) -> tuple[Kernel, Ring]:
-    kernel = Kernel("ringcast", f"client{len(world.kernels)}", random.Random(7))
-    world.add(kernel)
-    return kernel, Ring(kernel, [each.kernel.address for each in via], SPACE)
 
 
 def put(world: World, via: Host, name: str, value: bytes) -> Stored:

@@ -21,11 +21,6 @@ from tests.unit.chord.worlds import SPACE, World, boot, pointer
 RING = [100, 300, 500, 800]
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 class Asker(Kernel):
     """A client whose trace rows are kept."""
 

@@ -9,7 +9,6 @@ import pytest
 
 from chord import handover, record_requests
 from chord.arcs import send_arc
-from chord.asking import Ring
 from chord.effects import call
 from chord.errors import (
     Busy,
@@ -41,22 +40,10 @@ from chord.messages import (
 from chord.repair import repair
 from chord.ring_state import RingState
 from chord.settings import Settings
-from chord.trace import EventTrace
 from tests.records import everything
-from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, host, pointer, scripted
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, client, host, kept, pointer, scripted
 
 LEASE_S = 600.0
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-def client(world: World, hosts: list[Host]) -> tuple[Kernel, Ring]:
-    kernel = Kernel("ringcast", "client", random.Random(7))
-    world.add(kernel)
-    return kernel, Ring(kernel, [each.kernel.address for each in hosts], SPACE)
 
 
 def put(world: World, hosts: list[Host], name: str, value: bytes = b"v") -> Stored:
@@ -399,12 +386,6 @@ def test_many_registered_are_told_little_by_little(world):
 
     world.run(lambda: sum(receiver.startswith("ear") for _, receiver, _ in world.sent) == 300, 1.0)
     assert 0.05 < world.now - began < 0.2
-
-
-def kept(one: Host) -> list[EventTrace]:
-    rows: list[EventTrace] = []
-    one.kernel.emit = rows.append
-    return rows
 
 
 def test_one_repair_goes_on_at_a_time(world):

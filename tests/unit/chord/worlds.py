@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from chord.asking import Ring
 from chord.driven import Output, Respond, Send
 from chord.effects import Operation
 from chord.errors import RingcastError
@@ -121,6 +122,13 @@ def scripted(world: World, address: str, answer: Answer) -> list[Request]:
     return got
 
 
+def kept(one: Host) -> list[Any]:
+    """The trace rows that a process leaves from now on."""
+    rows: list[Any] = []
+    one.kernel.emit = rows.append  # type: ignore[method-assign]
+    return rows
+
+
 def pointer(identifier: int, address: str = "", incarnation: int = 1) -> Pointer:
     """A member; its address is made from its identifier unless given."""
     return Pointer(identifier, address or f"n{identifier}:1", incarnation)
@@ -160,3 +168,10 @@ def boot(world: World, identifiers: list[int], settings: Settings = SETTINGS) ->
     assert world.run(lambda: all(each.members[0].reach.complete for each in hosts), 60.0)
     world.run(at_most_s=5.0)
     return hosts
+
+
+def client(world: World, via: Iterable[Host]) -> tuple[Kernel, Ring]:
+    """A process outside the ring, one more each time, and the ring through these processes."""
+    kernel = Kernel("ringcast", f"client{len(world.kernels)}", random.Random(7))
+    world.add(kernel)
+    return kernel, Ring(kernel, [each.kernel.address for each in via], SPACE)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import subprocess
-import sys
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -17,21 +14,9 @@ from msgspec.structs import replace
 from sim.campaign import runs
 from sim.chaos import Chaos
 from sim.plan import Plan, draw
+from tests.unit.sim.commands import sim
 
-ROOT = Path(__file__).parents[3]
 CALM = next(plan for plan in map(draw, range(1000)) if plan.style == "stop" and plan.start == 3 and plan.vnodes == 1)
-
-
-def sim(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sim", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def saved(plan: Plan, directory: Path) -> str:

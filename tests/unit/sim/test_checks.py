@@ -10,6 +10,7 @@ from chord.ring_state import RingState
 from chord.settings import Settings
 from sim import checks
 from sim.cluster import Cluster
+from tests.simulated import in_order
 
 
 @pytest.fixture
@@ -19,10 +20,6 @@ def cluster() -> Cluster:
     assert made.converge(30.0) is not None
     assert checks.ideal_ring(made.members()) == checks.one_ordered_ring(made.members()) == []
     return made
-
-
-def in_order(cluster: Cluster):
-    return sorted(cluster.members(), key=lambda member: member.me.id)
 
 
 def put(member, **changes: object) -> None:

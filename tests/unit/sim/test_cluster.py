@@ -12,13 +12,7 @@ from sim import checks
 from sim.cluster import Cluster, address_of
 from sim.network import Link, constant
 from sim.scheduler import minutes
-
-
-def ring_of(count: int, seed: int = 1, **keywords: object) -> Cluster:
-    cluster = Cluster(seed, **keywords)  # type: ignore[arg-type]  # keywords by name
-    cluster.start_many(count)
-    assert cluster.converge(60.0) is not None, f"seed {seed}: {cluster.faults()[:5]}"
-    return cluster
+from tests.simulated import ring_of
 
 
 def test_64_nodes_that_join_at_once_become_the_ideal_ring():

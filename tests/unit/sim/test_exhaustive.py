@@ -52,10 +52,9 @@ joined = ring_state.joined
 def test_a_defect_is_found_and_told_as_a_scenario_that_shows_it(monkeypatch):
     """A walk stops at the first state that must not be; its schedule is a scenario that ends there."""
     monkeypatch.setattr(ring_state, "joined", copies_successor_only)
-    situation = Situation((2, 8), (5,), 1, True, 1, False)
 
-    walked = Walk(situation).run(AT_MOST)
-    commands = told(situation, walked.schedule)
+    walked = Walk(ONE_JOINS_TWO).run(AT_MOST)
+    commands = told(ONE_JOINS_TWO, walked.schedule)
 
     assert any("has no live successor" in fault for fault in walked.wrong)
     scenario = Scenario()

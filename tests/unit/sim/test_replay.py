@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,8 +25,8 @@ from sim.cluster import Cluster, address_of
 from sim.recording_file import Unreadable
 from sim.replay import replay
 from tests.recordings import put_together, start_recorded, taken_apart
+from tests.unit.sim.commands import sim
 
-ROOT = Path(__file__).parents[3]
 ME = address_of(200)
 
 
@@ -42,17 +40,6 @@ def recording(tmp_path_factory) -> Path:
     cluster.scheduler.run_for(2.0)
     recording.close()
     return path
-
-
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sim", "replay", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 @settings(max_examples=25)
@@ -265,9 +252,9 @@ def test_the_command_says_how_it_went(recording):
     events[number].effects.clear()
     changed = put_together(recording.with_name("short"), first, events)
 
-    matches = command(str(recording), "--json")
-    differs = command(str(changed))
-    missing = command(str(recording.with_name("missing")))
+    matches = sim("replay", str(recording), "--json")
+    differs = sim("replay", str(changed))
+    missing = sim("replay", str(recording.with_name("missing")))
 
     assert matches.returncode == 0, matches.stderr
     report = json.loads(matches.stdout)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,20 +12,7 @@ from chord.trace import SCHEMA_VERSION
 from experiments.traces import run as contract
 from sim.run import Options, Report, run
 from tests.spools import read_rows
-
-ROOT = Path(__file__).parents[3]
-
-
-def sim(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sim", "ring", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+from tests.unit.sim.commands import sim
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -39,9 +23,9 @@ def test_one_seed_is_one_run_under_any_hash_seed(tmp_path):
     """The same seed gives the same traces and run.json byte for byte, also under another PYTHONHASHSEED."""
     arguments = ("--nodes", "24", "--crashes", "2", "--lookups", "100", "--json")
 
-    first = sim(*arguments, "--trace", str(tmp_path / "a"), PYTHONHASHSEED="1")
-    again = sim(*arguments, "--trace", str(tmp_path / "b"), PYTHONHASHSEED="2")
-    other = sim(*arguments, "--seed", "2", "--trace", str(tmp_path / "c"))
+    first = sim("ring", *arguments, "--trace", str(tmp_path / "a"), PYTHONHASHSEED="1")
+    again = sim("ring", *arguments, "--trace", str(tmp_path / "b"), PYTHONHASHSEED="2")
+    other = sim("ring", *arguments, "--seed", "2", "--trace", str(tmp_path / "c"))
 
     assert first.returncode == again.returncode == other.returncode == 0, first.stdout + first.stderr
     assert first.stdout == again.stdout
@@ -52,7 +36,7 @@ def test_one_seed_is_one_run_under_any_hash_seed(tmp_path):
 
 def test_a_run_is_described_as_the_analysis_expects(tmp_path):
     """run.json keeps the contract of experiments, and the traces are spool files: a header, lookups and events."""
-    assert sim("--nodes", "8", "--lookups", "20", "--seed", "3", "--trace", str(tmp_path)).returncode == 0
+    assert sim("ring", "--nodes", "8", "--lookups", "20", "--seed", "3", "--trace", str(tmp_path)).returncode == 0
 
     (part,) = contract.parts(tmp_path)
 
@@ -67,7 +51,7 @@ def test_a_run_is_described_as_the_analysis_expects(tmp_path):
 
 def test_a_run_is_shown_as_a_table():
     """Without --json the run is a table: when the ring was ideal, and mean hops beside half log2 N."""
-    shown = sim("--nodes", "6", "--lookups", "10", "--crashes", "1")
+    shown = sim("ring", "--nodes", "6", "--lookups", "10", "--crashes", "1")
 
     assert shown.returncode == 0
     for label in ("ideal ring after", "again after 1 crashes", "mean hops", "half log2 N", "wrong owners", "messages"):
@@ -85,7 +69,7 @@ def test_a_run_is_shown_as_a_table():
 )
 def test_a_wrong_option_is_a_usage_error(arguments, complaint):
     """What cannot be run is refused with exit code 2 and the reason."""
-    refused = sim(*arguments, COLUMNS="200")
+    refused = sim("ring", *arguments, COLUMNS="200")
 
     assert refused.returncode == 2
     assert complaint in refused.stderr
@@ -95,7 +79,7 @@ def test_a_run_is_not_overwritten(tmp_path):
     """A directory that holds a run already is refused."""
     (tmp_path / "run.json").write_text("{}")
 
-    refused = sim("--nodes", "2", "--trace", str(tmp_path), COLUMNS="200")
+    refused = sim("ring", "--nodes", "2", "--trace", str(tmp_path), COLUMNS="200")
 
     assert refused.returncode == 2
     assert "holds a run already" in refused.stderr
@@ -103,7 +87,7 @@ def test_a_run_is_not_overwritten(tmp_path):
 
 def test_a_wrong_answer_is_exit_code_1():
     """When most of a ring dies at once some lookups name the wrong owner or none; the command counts them and fails."""
-    failed = sim("--nodes", "64", "--crashes", "55", "--lookups", "100", "--json")
+    failed = sim("ring", "--nodes", "64", "--crashes", "55", "--lookups", "100", "--json")
 
     assert failed.returncode == 1, failed.stderr
     report = json.loads(failed.stdout)
@@ -113,7 +97,7 @@ def test_a_wrong_answer_is_exit_code_1():
 
 def test_a_ring_that_does_not_converge_is_exit_code_3():
     """When the ring is not ideal in the time allowed the command says why, with 3."""
-    failed = sim("--nodes", "16", "--within", "0.3")
+    failed = sim("ring", "--nodes", "16", "--within", "0.3")
 
     assert failed.returncode == 3, failed.stderr
     assert "never" in failed.stdout
