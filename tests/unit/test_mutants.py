@@ -11,7 +11,7 @@ import pytest
 from tests.mutants.patches import ROOT, mutants, patched
 
 REQUIRED = 10
-"""Defects that issue 4 names."""
+"""Defects that have to be among them, at least."""
 
 
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)

@@ -8,7 +8,7 @@ from math import inf
 import pytest
 
 from chord.driven import Emit, Respond, Send
-from chord.effects import Call, Gather, Spawn, call, cast, gather, sleep, spawn
+from chord.effects import Call, call, cast, gather, sleep, spawn
 from chord.errors import Busy, NotOwner, PeerUnreachable, RemoteProtocolError, RingcastError
 from chord.kernel import Kernel
 from chord.messages import Failure, NextHop, Noted, Notify, Ping, Pointer, Pong, Reply, Request
@@ -322,14 +322,6 @@ def test_an_error_reaches_whoever_started_the_operation():
 
     (error,) = begin(one, fails())
     assert isinstance(error, RingcastError)
-
-
-def test_effects_name_what_they_need():
-    """Gather and Spawn carry operations, and running them is the kernel's business."""
-    operation = sleep(1.0)
-    assert Gather([operation]).operations == [operation]
-    assert Spawn(operation).operation is operation
-    operation.close()
 
 
 # Requests ----------------------------------------------------------------------------------------------------------

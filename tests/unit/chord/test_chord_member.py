@@ -97,7 +97,7 @@ def test_another_owner_is_named():
 
 
 def test_the_owner_confirms():
-    """`backed` says that it stands in for somebody."""
+    """As itself, and also when it stands in for a predecessor that is silent."""
     one = member()
     assert ask(one, ConfirmOwner(450)) == Owned(ME)
     with pytest.raises(NotOwner):
@@ -360,7 +360,9 @@ def test_a_lookup_enters_by_the_fittest_virtual_node():
 
 def test_virtual_nodes_that_collide_are_one():
     """Two virtual nodes of one process with one identifier: one is as good."""
-    assert len(Host(Settings(space=type(SPACE)()), "n1023:1", 1, random.Random(1)).members) == 1
+    crowded = Host(Settings(space=IdentifierSpace(2)), "n0:1", MAX_VNODES, random.Random(1))
+
+    assert sorted(each.me.id for each in crowded.members) == [0, 1, 2, 3]
     assert len(Host(SETTINGS, "n0:1", MAX_VNODES, random.Random(1)).members) == MAX_VNODES
 
 

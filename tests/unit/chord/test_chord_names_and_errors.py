@@ -8,7 +8,7 @@ import pytest
 
 from chord import errors
 from chord.errors import InvalidName, RingcastError
-from chord.identifiers import IdentifierSpace, between, between_right, hexadecimal
+from chord.identifiers import IdentifierSpace, hexadecimal
 from chord.names import check_cluster, normalise
 
 INDEFINITE = {"RemoteProtocolError", "PeerUnreachable", "CopiesMissing"}
@@ -80,16 +80,6 @@ def test_an_identifier_space_has_its_limits(bits):
     """1 to 64 bits."""
     with pytest.raises(ValueError, match=f"1 to 64 bits, not {bits}"):
         IdentifierSpace(bits)
-
-
-def test_intervals_on_the_circle():
-    """Against the walk itself, step by step, in a space of 3 bits."""
-    for low in range(8):
-        for high in range(8):
-            walk = [(low + step) % 8 for step in range(1, ((high - low) % 8 or 8) + 1)]
-            for x in range(8):
-                assert between_right(low, x, high) == (x in walk)
-                assert between(low, x, high) == (x in walk[:-1])
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
