@@ -83,7 +83,8 @@ class Ring:
     ) -> Operation[Stored]:
         """Store one entry of a record; version 0: one more than the owner holds.
 
-        Raises LocalProtocolError for what no ring could take, StaleVersion or TooLarge for what this one does not, ...
+        Raises LocalProtocolError for what no ring could take, StaleVersion or TooLarge for what this one does not, and
+        when the patience is over whatever the last attempt ended with, CopiesMissing among it.
         """
         _check_entry(entry)
         _check_sizes(entry, value, lease_s, version)

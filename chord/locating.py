@@ -48,7 +48,8 @@ class Locator:
     ) -> Operation[tuple[Walk, Page | None]]:
         """A way to the owner, and its trace; what was asked in vain `before` counts as part of it.
 
-        If the way is walked, the owner is asked a `request` at its end, and need not confirm first.
+        If the way is walked, the owner is asked a `request` at its end, and need not confirm first. Returns the way,
+        and the owner's answer to the request, None if it was not asked. Raises as `find_owner` and `ask_owner` do.
         """
         mode = "iterative"
         if self._answer_at:

@@ -184,7 +184,7 @@ class RecordedKernel:
 
     @property
     def due(self) -> float:
-        """When nothing is due yet."""
+        """Nothing is due before this time."""
         return self._kernel.due
 
     def deadline(self) -> float | None:

@@ -10,7 +10,10 @@ WALK_AT_MOST = 100_000
 
 
 def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
-    """Follow the successors from `start` until the walk comes round, skipping successors that do not answer."""
+    """Follow the successors from `start` until the walk comes round, skipping successors that do not answer.
+
+    Raises LookupFailed when it does not come round, and what is raised for `start` when that one does not answer.
+    """
     views: list[Neighbours] = []
     seen: set[int] = set()
     gone: set[str] = set()
@@ -39,13 +42,9 @@ def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
 
 def is_consistent(views: list[Neighbours]) -> bool:
     """Whether each member's successor and predecessor are the next and the last of the walk."""
-    count = len(views)
-    for position, view in enumerate(views):
-        following = views[(position + 1) % count].member
-        if count == 1:
-            return not view.successors
-        if not view.successors or view.successors[0] != following:
-            return False
-        if views[(position + 1) % count].predecessor != view.member:
-            return False
-    return True
+    if len(views) == 1:
+        return not views[0].successors
+    return all(
+        view.successors[:1] == (following.member,) and following.predecessor == view.member
+        for view, following in zip(views, views[1:] + views[:1], strict=True)
+    )

@@ -12,7 +12,7 @@ import msgspec
 from chord import errors
 from chord.errors import RemoteProtocolError
 from chord.limits import MAX_ERROR_TEXT, MAX_FRAME_BYTES, PROTOCOL_VERSION
-from chord.messages import Failure, Pointer, Reply, ReplyBody, Request
+from chord.messages import Failure, Pointer, Reply, Request
 
 encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode
@@ -85,8 +85,3 @@ def raised(reply: Failure) -> errors.RingcastError:
         return errors.NotOwner(reply.text, reply.hint)
     kind = _KINDS.get(reply.kind)
     return kind(reply.text) if kind else RemoteProtocolError(f"{reply.kind}: {reply.text}")
-
-
-def reply_to(request: Request, body: ReplyBody) -> Reply:
-    """The envelope of an answer to `request`."""
-    return Reply(PROTOCOL_VERSION, request.call, body)

@@ -13,7 +13,8 @@ import sys
 import zmq
 
 from chord import wire
-from chord.messages import Hop, Pointer
+from chord.limits import PROTOCOL_VERSION
+from chord.messages import Hop, Pointer, Reply
 from chord.sockets import Socket, bind, make_context, make_socket
 
 SNDMORE = int(zmq.SNDMORE)
@@ -35,7 +36,7 @@ def serve_codec(router: Socket) -> None:
         route = router.recv()
         request = wire.decode_request(router.recv())
         router.send(route, SNDMORE)
-        router.send(wire.encode(wire.reply_to(request, Hop(pointers[0], False, pointers))))
+        router.send(wire.encode(Reply(PROTOCOL_VERSION, request.call, Hop(pointers[0], False, pointers))))
 
 
 def main() -> None:

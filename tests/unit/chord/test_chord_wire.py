@@ -22,7 +22,6 @@ from chord.messages import (
     Owned,
     Ping,
     Pointer,
-    Pong,
     Put,
     Reply,
     Request,
@@ -233,4 +232,3 @@ def test_the_decoder_keeps_nothing_of_a_frame():
     frame[:] = bytes(len(frame))
 
     assert decoded.body.value == b"value"
-    assert wire.reply_to(decoded, Pong()) == Reply(1, 5, Pong())
