@@ -53,8 +53,8 @@ class Cluster:
     """Everything of one run. `keep` receives each trace row; without it they are collected in `rows`.
 
     `nodes` are the running ring processes by address, in the order of their start; `refused` are those that ended
-    because they could not join, with the reason. With a `drift` each process has a clock of its own, which began at any
-    time and is fast or slow by up to that part.
+    because they could not join, with the reason. `comings` counts the processes that were started or ended. With a
+    `drift` each process has a clock of its own, which began at any time and is fast or slow by up to that part.
     """
 
     def __init__(

@@ -35,7 +35,10 @@ Pause = Annotated[float, Meta(ge=0.01, le=LONGEST_S)]
 
 CLIENTS = 3
 NAMES = 6
-LONG_S = 600.0
+"""Records that the clients write and read, of two entries each."""
+
+LEASE_S = 600.0
+"""Of every entry: longer than a run that is drawn, so that none is gone because its time is over."""
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from chord.messages import Entry
 from sim import checks
 from sim.cluster import Client
 from sim.ledger import Ledger, Place
-from sim.plan import CLIENTS, LONG_S, NAMES, Action
+from sim.plan import CLIENTS, LEASE_S, NAMES, Action
 from sim.stage import Broken, Stage, Stuck
 from sim.watch import Watch
 
@@ -98,7 +98,7 @@ class Questions:
         version = self.ledger.write(place, value)
         self._writing.add(place)
         ring = client.ring(vias, PATIENCE_S)
-        operation = ring.delete(*place, version) if value is None else ring.put(*place, value, LONG_S, version)
+        operation = ring.delete(*place, version) if value is None else ring.put(*place, value, LEASE_S, version)
         self.pending += 1
         client.process.start(operation).when_done(partial(self._written, place, version))
         self._stage.count("delete" if value is None else "put")

@@ -93,7 +93,8 @@ class Scenario:
             self._do(command.split())
         except (KeyError, IndexError, ValueError, LocalProtocolError) as error:
             raise ScenarioError(f"{command!r} cannot be carried out: {error}") from error
-        self.ring.ideal()
+        if self.ring.ideal():
+            self.ring.rest()
         wrong = self.ring.wrong()
         if wrong:
             raise RingBroken("; ".join(wrong))

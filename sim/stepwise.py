@@ -52,7 +52,7 @@ class Ring:
         ring = [process.member.me for process in started]
         for process in started:
             process.settle(ring)
-        self._rest()
+        self.rest()
 
     def join(self, address: str, via: Sequence[str], enters: bool = True) -> None:
         """Have a process, which is started if it does not run, begin to join through others."""
@@ -179,7 +179,7 @@ class Ring:
         for rounds in range(most + 1):
             faults = self.wrong() or checks.ideal_ring(self.members())
             if not faults:
-                self._rest()
+                self.rest()
                 return rounds, []
             self.round()
         return None, faults
@@ -199,15 +199,13 @@ class Ring:
         return not self.flight and not any(process.busy for process in self.processes.values())
 
     def ideal(self) -> bool:
-        """Whether the ring is at rest and ideal; it then rests on the members that it has."""
-        if not self.at_rest() or checks.ideal_ring(self.members()):
-            return False
-        self._rest()
-        return True
+        """Whether the ring is at rest and ideal."""
+        return self.at_rest() and not checks.ideal_ring(self.members())
 
     def wrong(self) -> list[str]:
         """What must never hold of the members as they are."""
         return broken(self.members()) or self._principals.lost(self.members())
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
+        """The ring is ideal: it rests on the members that it has."""
         self._principals.rest_on(self.members())
