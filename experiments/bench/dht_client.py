@@ -30,8 +30,9 @@ class Client:
         mode = Mode.RECURSIVE if way == Mode.RECURSIVE else Mode.ITERATIVE
         self._ring = RingClient([via], mode=mode, cache=way == CACHED)
         self._space = IdentifierSpace()
-        self._identifiers = sorted(view.member.id for view in self._ring.members())
-        self._asked = next(view.member.id for view in self._ring.members() if view.member.address == via)
+        members = [view.member for view in self._ring.members()]
+        self._identifiers = sorted(member.id for member in members)
+        self._asked = next(member.id for member in members if member.address == via)
 
     def put(self, key: str, value: str) -> None:
         self._ring.put(key, ENTRY, value.encode(), LEASE_S)

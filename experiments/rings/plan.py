@@ -92,7 +92,7 @@ def draw(seed: int, number: int, nodes: int, successors: int, replicas: int) -> 
     """The plan of round `number` on a ring of `nodes` whose lists have `successors` entries."""
     rng = random.Random(f"{seed}/{number}")
     window_s = rng.choice(WINDOWS_S)
-    round_ = _Drawing(
+    drawing = _Drawing(
         rng, nodes, min(successors, nodes) - 1, replicas - 1 if rng.random() < GENTLE else nodes, rng.random()
     )
     count = rng.randint(*EVENTS)
@@ -101,8 +101,8 @@ def draw(seed: int, number: int, nodes: int, successors: int, replicas: int) -> 
     for moment in moments:
         if rng.random() >= TOGETHER:
             at_s = moment
-        round_.add(round(at_s, 3))
-    return Plan(seed, number, nodes, tuple(round_.events))
+        drawing.add(round(at_s, 3))
+    return Plan(seed, number, nodes, tuple(drawing.events))
 
 
 class _Drawing:
