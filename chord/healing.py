@@ -125,16 +125,15 @@ class Healing:
         """The first members of the ring of `member` and of that of `other`, or None if that is one ring.
 
         Members that have joined and are not known to all yet may name different first members, too. So each has to be
-        on a ring that comes round without the other.
+        on a ring that comes round without the other; where the lookups do not show that, the successors do, or nothing.
         """
         theirs = yield from self._first_member(other)
         ours = yield from self._first_member(member.me)
-        if ours.id == theirs.id:
-            return (yield from self._behind_fingers(member, other))
-        found = yield from find_owner(self._kernel, self._settings.space, [other], Walk(ours.id))
-        if found == ours or not (yield from self._comes_round(ours)) or not (yield from self._comes_round(theirs)):
-            return None
-        return ours, theirs
+        if ours.id != theirs.id:
+            found = yield from find_owner(self._kernel, self._settings.space, [other], Walk(ours.id))
+            if found != ours and (yield from self._comes_round(ours)) and (yield from self._comes_round(theirs)):
+                return ours, theirs
+        return (yield from self._behind_fingers(member, other))
 
     def _behind_fingers(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:
         """The same for two rings whose fingers point into each other, so that a lookup in one may end in the other.

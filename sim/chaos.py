@@ -20,6 +20,7 @@ from sim.watch import Watch
 BEGIN_WITHIN_S = 60.0
 HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
 ANSWER_WITHIN_S = 30.0
+MORE_WITHIN_S = 300.0
 STAY_S = 0.6
 POLL_S = 0.1
 
@@ -102,7 +103,10 @@ class Chaos:
         for _ in range(WAITS):
             if self._faults.waiting:
                 self._run_for(WAIT_S)
+        end = self.cluster.now + MORE_WITHIN_S
         while self.plan.least and sum(self.stage.verdict.faults.values()) < LEAST_FAULTS:
+            if self.cluster.now > end:
+                raise Stuck("\n".join([f"the ring did not rest within {MORE_WITHIN_S:.0f} s", *self._why()]))
             self._perform_one("join" if len(self.cluster.nodes) < LARGEST else "restart")
             self._run_for(2 * POLL_S)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.campaign import Totals, runs
+from sim.campaign import Totals, judge, runs
 
 RUNS = 2000
 
@@ -23,3 +23,9 @@ def test_nothing_breaks_a_ring():
     assert totals.least_deliveries >= 200
     assert totals.least_faults is not None
     assert totals.least_faults >= 5
+
+
+@pytest.mark.parametrize("seed", [100539])
+def test_what_went_wrong_once_does_not_again(seed):
+    """100539: two rings, and the lookups that were to show them went astray by fingers that pointed into each other."""
+    assert judge(seed).findings == []
