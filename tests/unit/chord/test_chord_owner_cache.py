@@ -9,6 +9,7 @@ import pytest
 from chord.asking import RETRY_PAUSE_S, Ring
 from chord.driven import Emit
 from chord.errors import CopiesMissing, StaleVersion, WrongCluster
+from chord.host import Host
 from chord.kernel import Kernel
 from chord.lookup import Walk
 from chord.messages import ConfirmOwner, Get, Hop, NextHop, Owned, Page, Put, Request
@@ -166,14 +167,20 @@ def test_without_a_cache_every_lookup_is_a_walk(world):
     assert {row.mode for row in client.rows} == {"iterative"}
 
 
-def test_an_owner_that_a_joiner_relieved_is_not_believed(world):
-    """Neither for a lookup nor for a record; the row of the walk tells what the stale line cost."""
+def relieved(world: World) -> tuple[Client, Host]:
+    """A client that knows 500 as the owner of a record, and the joiner that owns it by now."""
     boot(world, [100, 500, 800])
     client = Client(world, ["n100:1"])
     client.ask(client.ring.put("k450", "e", b"1", 60.0))
     joiner = host(world, 470)
     world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
     assert world.run(lambda: joiner.members[0].reach.complete, 5.0)
+    return client, joiner
+
+
+def test_an_owner_that_a_joiner_relieved_is_not_believed(world):
+    """Neither for a lookup nor for a record; the row of the walk tells what the stale line cost."""
+    client, joiner = relieved(world)
 
     walk = client.ask(client.ring.locate("k450"))
 
@@ -186,12 +193,7 @@ def test_an_owner_that_a_joiner_relieved_is_not_believed(world):
 
 def test_a_record_of_a_relieved_owner_is_read_and_written_at_the_new_one(world):
     """NotOwner costs one round trip, then a walk."""
-    boot(world, [100, 500, 800])
-    client = Client(world, ["n100:1"])
-    client.ask(client.ring.put("k450", "e", b"1", 60.0))
-    joiner = host(world, 470)
-    world.finish(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: joiner.members[0].reach.complete, 5.0)
+    client, _ = relieved(world)
 
     began = world.now
     asked = client.asked(client.ring.put("k450", "e", b"2", 60.0))

@@ -338,7 +338,7 @@ def test_an_answer_resumes_the_lookup_of_its_token(asker):
     """Whoever casts it; the time that it took is remembered for lookups, not for the peer that was asked."""
     asker.now = 100.0
     outcome = started(asker)
-    ((send,), _) = asker.take(), None
+    (send,) = asker.take()
     assert (send.message.call, send.answered_elsewhere) == (0, True)
 
     arrives(asker, Arrived(76, pointer(1)), 100.1)
