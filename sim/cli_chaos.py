@@ -84,7 +84,7 @@ def _read(plan_file: Path | None) -> Plan:
     try:
         return msgspec.json.decode(plan_file.read_bytes(), type=Plan)
     except OSError as error:
-        raise typer.BadParameter(str(error), param_hint="--plan") from None
+        raise typer.BadParameter(f"{plan_file} cannot be read: {error.strerror}", param_hint="--plan") from None
     except msgspec.DecodeError as error:
         raise typer.BadParameter(f"{plan_file} holds no plan: {error}", param_hint="--plan") from None
 

@@ -16,7 +16,7 @@ def traces_in(directory: Path) -> Traces:
     try:
         return Traces(directory)
     except OSError as error:
-        raise typer.BadParameter(f"{directory} cannot be written: {error}", param_hint="--trace") from None
+        raise typer.BadParameter(f"{directory} cannot be written: {error.strerror}", param_hint="--trace") from None
 
 
 def check_writable(path: Path, option: str) -> None:
@@ -28,4 +28,4 @@ def check_writable(path: Path, option: str) -> None:
         if new:
             path.unlink()
     except OSError as error:
-        raise typer.BadParameter(f"{path} cannot be written: {error}", param_hint=option) from None
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint=option) from None

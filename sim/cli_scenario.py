@@ -16,12 +16,12 @@ def scenario(
     file: Annotated[
         Path, typer.Argument(help="Commands, a few words a line: see docs/scenarios.md.", metavar="FILE", exists=True)
     ],
-    rewrite: Annotated[bool, typer.Option("--rewrite", help="Write what was seen into FILE as expected.")] = False,
+    rewrite: Annotated[bool, typer.Option("--rewrite", help="Write what was seen into FILE as expected, if the ring ends ideal.")] = False,
 ) -> None:
     """Carry a scenario out on the production code, and print what each line does to the ring.
 
     docs/scenarios.md has the words of a scenario, and an example.
-    Exit codes: 0 all is as expected, 1 it is not or the ring broke, 2 usage.
+    Exit codes: 0 all is as expected, 1 it is not, the ring broke or a line cannot be carried out, 2 usage.
 
     \b
     Examples:
@@ -30,8 +30,10 @@ def scenario(
     """
     try:
         text = file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error}", param_hint="FILE") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="FILE") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{file} is no text, and no scenario", param_hint="FILE") from None
     if rewrite:
         check_writable(file, "FILE")
         seen, problem = rewritten(text)
