@@ -84,7 +84,7 @@ def test_owners_are_found_while_the_dead_are_not_yet_missed(ring: LocalRing):
 
 def test_only_the_token_of_a_lookup_ends_it(client, via):
     """Whoever connects to a client and casts answers at it ends no lookup, and disturbs none."""
-    address = client._ring._answer_at
+    address = client._ring._locator._answer_at
     with zmq.Context() as context, context.socket(zmq.DEALER) as forger:
         forger.linger = 0
         forger.connect(f"tcp://{address}")
