@@ -34,13 +34,13 @@ class Backlog:
         return len(self._frames)
 
     def add(self, frame: bytes, now: float) -> bool:
-        """Put a frame in; False if that would pass a limit, and the frame is lost as on the way."""
+        """Put a frame in; False if that would pass a limit, and the frame is lost as on the way.
+
+        Half of the room for all is for peers for whom nothing waits yet: what is for the dead leaves it to them.
+        """
         size = len(frame)
-        if (
-            len(self._frames) >= MAX_BACKLOG
-            or self.size + size > MAX_BACKLOG_BYTES
-            or self._all.size + size > MAX_BACKLOGS_BYTES
-        ):
+        together = MAX_BACKLOGS_BYTES // 2 if self._frames else MAX_BACKLOGS_BYTES
+        if len(self._frames) >= MAX_BACKLOG or self.size + size > MAX_BACKLOG_BYTES or self._all.size + size > together:
             return False
         self._frames.append((now, frame))
         self._count(size)

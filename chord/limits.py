@@ -14,13 +14,13 @@ MAX_BACKLOG_BYTES = 4 << 20
 """Bytes of these messages: eight full pages of copies."""
 
 MAX_BACKLOGS_BYTES = 64 << 20
-"""Bytes of what is kept for all peers."""
+"""Bytes of what is kept for all peers; half of it is for those for whom nothing is kept yet."""
 
 MAX_UNREAD_BYTES = 16 << 20
 """Bytes of large replies that one peer has asked for and not read: 32 full pages."""
 
 MAX_UNREADS_BYTES = 128 << 20
-"""The same for all peers."""
+"""The same for all peers; half of it is for those who have at most a frame's size of it."""
 
 MAX_FRAMES = 16
 """Frames of one message: routing ids, delimiter, body."""

@@ -9,7 +9,7 @@ from collections import deque
 
 import zmq
 
-from chord.limits import MAX_UNREAD_BYTES, MAX_UNREADS_BYTES
+from chord.limits import MAX_FRAME_BYTES, MAX_UNREAD_BYTES, MAX_UNREADS_BYTES
 from chord.sockets import NOBLOCK, NOBLOCK_MORE, Socket
 
 LARGE = 16 * 1024
@@ -26,14 +26,21 @@ class Unread:
         """Bytes of all of them."""
 
     def send(self, router: Socket, route: list[bytes], frame: bytes) -> None:
-        """Send a large reply, or drop it when too many are unread. Raises ZMQError."""
+        """Send a large reply, or drop it when too many are unread. Raises ZMQError.
+
+        Half of the room for all is for those who read one page after another: whoever only asks leaves it to them.
+        """
         peer, size = route[0], len(frame)
         self._drop_gone(peer)
-        if self.size + size > MAX_UNREADS_BYTES:
+        unread = self._bytes.get(peer, 0)
+        if unread + size > MAX_UNREAD_BYTES:
+            return
+        together = MAX_UNREADS_BYTES // 2 if unread > MAX_FRAME_BYTES else MAX_UNREADS_BYTES
+        if self.size + size > together:
             for each in list(self._replies):
                 self._drop_gone(each)
-        if self._bytes.get(peer, 0) + size > MAX_UNREAD_BYTES or self.size + size > MAX_UNREADS_BYTES:
-            return
+            if self.size + size > together:
+                return
         for part in route:
             router.send(part, NOBLOCK_MORE)
         tracker = router.send(frame, NOBLOCK, copy=False, track=True)

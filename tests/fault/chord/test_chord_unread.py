@@ -79,7 +79,7 @@ def test_answers_that_nobody_reads_do_not_pile_up(node, context, asked):
     assert node.errors.read_text() == ""
 
 
-@pytest.mark.parametrize(("each", "together"), [(4 << 20, 64 << 20), (64 << 20, 4 << 20)])
+@pytest.mark.parametrize(("each", "together"), [(4 << 20, 64 << 20), (64 << 20, 8 << 20)])
 def test_large_replies_are_dropped_until_some_are_read(context, monkeypatch, each, together):
     """Not beyond the limit of a peer or of all; whoever reads at last, or goes, gets or leaves room for more."""
     monkeypatch.setattr(unread, "MAX_UNREAD_BYTES", each)
@@ -118,4 +118,33 @@ def test_large_replies_are_dropped_until_some_are_read(context, monkeypatch, eac
             return bool(other.poll(20))
 
         eventually(delivered, 20.0, "room for another peer")
+    router.close(linger=0)
+
+
+def test_those_who_do_not_read_leave_room_for_one_who_does(context, monkeypatch):
+    """Three that ask on and on fill what there is for such; a page for a fourth, and the next, is still sent."""
+    monkeypatch.setattr(unread, "MAX_UNREAD_BYTES", 8 << 20)
+    monkeypatch.setattr(unread, "MAX_UNREADS_BYTES", 16 << 20)
+    router = make_socket(context, zmq.ROUTER)
+    address = f"127.0.0.1:{bind(router, '127.0.0.1', 0)}"
+    replies = Unread()
+
+    def route_of(dealer: zmq.Socket) -> list[bytes]:
+        dealer.send(b"hello")
+        assert router.poll(20_000)
+        return router.recv_multipart()[:1]
+
+    with deaf(context, address) as one, deaf(context, address) as two, deaf(context, address) as three:
+        routes = [route_of(dealer) for dealer in (one, two, three)]
+        for _ in range(30):
+            for route in routes * 30:
+                replies.send(router, route, PAGE)
+            assert not router.poll(10)  # the system takes what it has room for
+        with deaf(context, address) as reader:
+            route = route_of(reader)
+            for _ in range(5):
+                replies.send(router, route, PAGE)
+                assert reader.poll(20_000)
+                assert reader.recv() == PAGE
+    assert replies.size <= 16 << 20
     router.close(linger=0)

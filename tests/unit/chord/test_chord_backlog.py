@@ -12,7 +12,7 @@ from chord.backlog import Backlog, Waiting
 def waiting(monkeypatch) -> Waiting:
     monkeypatch.setattr(backlog, "MAX_BACKLOG", 4)
     monkeypatch.setattr(backlog, "MAX_BACKLOG_BYTES", 100)
-    monkeypatch.setattr(backlog, "MAX_BACKLOGS_BYTES", 150)
+    monkeypatch.setattr(backlog, "MAX_BACKLOGS_BYTES", 200)
     return Waiting()
 
 
@@ -36,13 +36,23 @@ def test_a_backlog_has_a_limit_of_bytes(waiting):
 
 
 def test_all_backlogs_together_have_a_limit_of_bytes(waiting):
-    """What waits for one peer is taken from what may wait for another, until it is given up."""
-    one, other = Backlog(waiting), Backlog(waiting)
+    """What waits for some peers is taken from what may wait for another, until it is given up."""
+    one, two, three = Backlog(waiting), Backlog(waiting), Backlog(waiting)
     assert one.add(bytes(100), 0.0)
+    assert two.add(bytes(50), 0.0)
 
-    assert [other.add(bytes(size), 0.0) for size in (51, 50)] == [False, True]
+    assert [three.add(bytes(size), 0.0) for size in (51, 50, 1)] == [False, True, False]
     one.clear()
 
     assert not one
-    assert other.add(bytes(50), 0.0)
-    assert (one.size, other.size, waiting.size) == (0, 100, 100)
+    assert [two.add(b"", 0.0), three.add(b"", 0.0)] == [True, True]
+    assert (one.size, two.size, three.size, waiting.size) == (0, 50, 50, 100)
+
+
+def test_what_waits_for_the_dead_leaves_room_for_the_living(waiting):
+    """Ten peers, for each of whom there is always more to send: the first frame for another is still taken."""
+    for dead in [Backlog(waiting) for _ in range(10)]:
+        for _ in range(4):
+            dead.add(bytes(9), 0.0)
+
+    assert Backlog(waiting).add(bytes(10), 0.0)
