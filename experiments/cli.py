@@ -134,7 +134,10 @@ def bench(
     Exit codes: 0 measured, 1 failed, 2 usage or a package that is not installed, 130 interrupted.
     """
     from experiments.bench import bench as work
+    from sim.cli_files import check_writable
 
+    if out is not None:
+        check_writable(out, "--out")
     work(names or [], runs, as_json, out)
 
 

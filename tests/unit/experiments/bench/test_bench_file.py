@@ -8,9 +8,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
 
 from experiments import bench
 from experiments.bench.measurement import Figure, Progress, figure
+from experiments.cli import app
 
 
 @pytest.fixture
@@ -47,3 +49,13 @@ def test_out_gets_a_line_of_json_for_each_figure(
     printed = capsys.readouterr().out
     assert (printed == out.read_text()) is as_json
     assert printed.count("\n") == 2
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path: Path) -> None:
+    """Exit code 2: what takes an hour to measure is not lost to a typing error."""
+    result = CliRunner().invoke(app, ["bench", "one", "--out", str(tmp_path)])
+
+    assert result.exit_code == 2
+    assert f"--out: {tmp_path} cannot be written: Is a directory" in result.output
+    assert "half" not in result.output
