@@ -51,7 +51,7 @@ def check_resolvable(address: str) -> None:
     try:
         dns.getaddrinfo(host, port, type=dns.SOCK_STREAM)
     except OSError as error:
-        raise LocalProtocolError(f"host {host!r} of {address!r} cannot be resolved: {error}") from None
+        raise LocalProtocolError(f"host {host!r} of {address!r} cannot be resolved: {error.strerror}") from None
     except UnicodeError:
         raise LocalProtocolError(f"host {host!r} of {address!r} is no host name") from None
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from chord.amounts import counted
 from chord.cli_options import Advertise, AsJson, Cluster, Patience, Trace, Via
 from chord.client import Mode, RingClient
 from chord.errors import LookupFailed
@@ -55,7 +56,7 @@ def lookup(
         path = " -> ".join(pointer.address for pointer in walk.path)
         print(f"{name}  key {hexadecimal(walk.key)}")
         print(f"  owner {walk.owner}")
-        print(f"  path  {path}  ({walk.hops} hops, {walk.timeouts} time-outs)")
+        print(f"  path  {path}  ({counted(walk.hops, 'hop')}, {counted(walk.timeouts, 'time-out')})")
         to_owner = f", and {_owner_us(walk)} us to the owner" if mode is Mode.ITERATIVE else ""
         print(f"  took  {_duration_us(walk)} us{to_owner}")
 
@@ -105,7 +106,7 @@ def put(
     if as_json:
         print(json.dumps({"name": name, "entry": entry, "version": stored.version, "copies": stored.copies}))
     else:
-        print(f"stored {entry} as version {stored.version} on {stored.copies} processes")
+        print(f"stored {entry} as version {stored.version} on {counted(stored.copies, 'process', 'processes')}")
 
 
 def get(

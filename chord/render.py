@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from chord.amounts import counted
 from chord.identifiers import hexadecimal
 from chord.messages import Neighbours
 
@@ -21,4 +22,4 @@ def ring_table(views: list[Neighbours], consistent: bool) -> None:
     console.print(table)
     processes = len({view.member.address for view in views})
     state = "all views agree" if consistent else "the views do not agree yet"
-    console.print(f"{len(views)} members on {processes} processes; {state}")
+    console.print(f"{counted(len(views), 'member')} on {counted(processes, 'process', 'processes')}; {state}")

@@ -62,7 +62,8 @@ def bind(bound: Socket, host: str, port: int) -> int:
             return port
         return bound.bind_to_random_port(f"tcp://{format_address(host, 0)[:-2]}")
     except zmq.ZMQError as error:
-        raise LocalProtocolError(f"cannot listen on {format_address(host, port)}: {error}") from None
+        why = zmq.strerror(error.errno or 0)
+        raise LocalProtocolError(f"cannot listen on {format_address(host, port)}: {why}") from None
     except UnicodeError:
         raise LocalProtocolError(f"cannot listen on host {host!r}: it is no host name") from None
     except zmq.ZMQBindError as error:  # pragma: no cover - no free port in the whole range

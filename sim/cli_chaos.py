@@ -10,14 +10,13 @@ import typer
 from rich.console import Console
 
 from sim.chaos import Chaos
-from sim.cli_files import check_writable, traces_in
+from sim.cli_files import check_writable, traces_in, written_to
 from sim.commit import checked_out
-from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
+from sim.exits import NOT_CONVERGED, UNSAFE
 from sim.plan import Plan, draw
 from sim.render import plan_lines, verdict_table
 from sim.shrink import shrink
 from sim.stage import Verdict
-from sim.traces import Traces
 
 Seed = Annotated[int | None, typer.Option(help="Draws the ring, the network and all that is done to them.", min=0)]
 PlanFile = Annotated[
@@ -59,16 +58,9 @@ def chaos(
     plan = draw(seed) if seed is not None else _read(plan_file)
     if save is not None:
         check_writable(save, "--save")
-    traces = None if trace is None else traces_in(trace)
-    try:
-        verdict = _run(plan, traces)
-        if verdict.verdict != "ok" and shrinks:
-            plan = shrink(plan, lambda smaller: Chaos(smaller).run().verdict == verdict.verdict)
-        if save is not None:
-            save.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
-    except OSError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(FAILED) from None
+    verdict = Chaos(plan).run() if trace is None else _traced(plan, trace)
+    if verdict.verdict != "ok" and shrinks:
+        plan = shrink(plan, lambda smaller: Chaos(smaller).run().verdict == verdict.verdict)
     if as_json:
         _print({"verdict": verdict, "plan": plan})
     else:
@@ -76,6 +68,9 @@ def chaos(
         verdict_table(verdict, console)
         if verdict.verdict != "ok":
             plan_lines(plan, console)
+    if save is not None:
+        with written_to(save):
+            save.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
     raise typer.Exit({"ok": 0, "unsafe": UNSAFE, "stuck": NOT_CONVERGED}[verdict.verdict])
 
 
@@ -85,16 +80,16 @@ def _read(plan_file: Path | None) -> Plan:
         return msgspec.json.decode(plan_file.read_bytes(), type=Plan)
     except OSError as error:
         raise typer.BadParameter(f"{plan_file} cannot be read: {error.strerror}", param_hint="--plan") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise typer.BadParameter(f"{plan_file} holds no plan: {error}", param_hint="--plan") from None
 
 
-def _run(plan: Plan, traces: Traces | None) -> Verdict:
-    if traces is None:
-        return Chaos(plan).run()
-    run = Chaos(plan, traces.append)
-    verdict = run.run()
-    traces.close(run.describe(checked_out()))
+def _traced(plan: Plan, directory: Path) -> Verdict:
+    traces = traces_in(directory)
+    with written_to(directory):
+        run = Chaos(plan, traces.append)
+        verdict = run.run()
+        traces.close(run.describe(checked_out()))
     return verdict
 
 

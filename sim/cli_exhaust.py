@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from chord.amounts import counted
 from sim.exhaustive import Walk, Walked
 from sim.exits import INCOMPLETE, UNSAFE
 from sim.situations import situations
@@ -90,11 +91,11 @@ def exhaust(
 
 
 def _show(row: Row) -> None:
-    seen = f"{row.states:,} states, {row.transitions:,} transitions"
+    seen = f"{counted(row.states, 'state')}, {counted(row.transitions, 'transition')}"
     if row.wrong:
         print(f"{row.situation}: broken after {seen}: {row.wrong[0]}\n")
         print("\n".join(row.schedule), end="\n\n")
         return
     end = "" if row.complete else "; left before it was done"
-    ideal = f"ideal within {row.rounds} rounds from each of {row.healed} states at rest"
+    ideal = f"ideal within {counted(row.rounds, 'round')} from each of {counted(row.healed, 'state')} at rest"
     print(f"{row.situation}: {seen}; {ideal}{end}", flush=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
+from sim.exits import FAILED
 from sim.traces import Traces
 
 
@@ -29,3 +32,13 @@ def check_writable(path: Path, option: str) -> None:
             path.unlink()
     except OSError as error:
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint=option) from None
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """End the command with one line when what is written there fails after all, as on a full disk. Raises Exit."""
+    try:
+        yield
+    except OSError as error:
+        typer.echo(f"error: {path} cannot be written: {error.strerror}", err=True)
+        raise typer.Exit(FAILED) from None

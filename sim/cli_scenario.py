@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sim.cli_files import check_writable
+from sim.cli_files import check_writable, written_to
 from sim.exits import UNSAFE
 from sim.scenario import RingBroken, Scenario, ScenarioError, parse, rewritten
 
@@ -38,7 +38,8 @@ def scenario(
         check_writable(file, "FILE")
         seen, problem = rewritten(text)
         if not problem:
-            file.write_text(seen)
+            with written_to(file):
+                file.write_text(seen)
     else:
         problem = _played(text)
     if problem:

@@ -6,6 +6,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from chord.amounts import counted
 from sim.campaign import Totals
 from sim.plan import Plan
 from sim.run import Report
@@ -17,12 +18,10 @@ FAULTS_SHOWN = 10
 
 def report_table(report: Report) -> None:
     """One run: what converged when, and how the lookups went."""
-    table = Table(title=f"{report.nodes} nodes joining at once, seed {report.seed} (virtual time)", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = _table(f"{counted(report.nodes, 'node')} joining at once, seed {report.seed} (virtual time)")
     table.add_row("ideal ring after", _time(report.converged_s))
     if report.crashes:
-        table.add_row(f"again after {report.crashes} crashes", _time(report.reconverged_s))
+        table.add_row(f"again after {counted(report.crashes, 'crash', 'crashes')}", _time(report.reconverged_s))
     table.add_row("lookups", str(report.lookups))
     table.add_row("mean hops", f"{report.mean_hops:.2f}")
     table.add_row("half log2 N", f"{report.half_log2_n:.2f}")
@@ -41,9 +40,7 @@ def report_table(report: Report) -> None:
 
 def verdict_table(verdict: Verdict, console: Console) -> None:
     """One chaos run: what was done to the ring, and whether all held."""
-    table = Table(title=f"chaos of seed {verdict.seed}, style {verdict.style} (virtual time)", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = _table(f"chaos of seed {verdict.seed}, style {verdict.style} (virtual time)")
     table.add_row("verdict", verdict.verdict)
     table.add_row("processes at the start", str(verdict.start))
     for kind, times in sorted(verdict.faults.items()):
@@ -73,9 +70,7 @@ def plan_lines(plan: Plan, console: Console) -> None:
 
 def totals_table(totals: Totals, console: Console) -> None:
     """All runs of a campaign: what became of them, what was done to them and asked of them, and which failed."""
-    table = Table(title=f"{totals.runs:,} chaos runs (virtual time)", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = _table(f"{counted(totals.runs, 'chaos run')} (virtual time)")
     table.add_row("unsafe", f"{totals.unsafe:,}")
     table.add_row("stuck", f"{totals.stuck:,}")
     table.add_section()
@@ -109,6 +104,14 @@ def failure_line(verdict: Verdict) -> str:
     """A run that failed: its seed, how, and all that was found."""
     found = "; ".join(verdict.findings).replace(":; ", ": ").replace("\n", " ")
     return f"seed {verdict.seed}: {verdict.verdict}: {found}"
+
+
+def _table(title: str) -> Table:
+    """Names and figures, at least as wide as the title, which would be broken into lines otherwise."""
+    table = Table(title=title, show_header=False, min_width=len(title))
+    table.add_column()
+    table.add_column(justify="right")
+    return table
 
 
 def _time(time_s: float | None) -> str:

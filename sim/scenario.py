@@ -29,6 +29,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chord.amounts import counted
 from chord.errors import LocalProtocolError
 from chord.member import Member
 from chord.settings import Settings
@@ -131,7 +132,7 @@ class Scenario:
                 rounds, faults = ring.heal()
                 if rounds is None:
                     raise RingBroken("; ".join(["the ring does not become ideal", *faults]))
-                self._rounds.append(f"ideal after {rounds} round" + ("" if rounds == 1 else "s"))
+                self._rounds.append(f"ideal after {counted(rounds, 'round')}")
             case _:
                 raise ValueError("no such command")
 

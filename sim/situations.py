@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chord.amounts import counted
+
 LIST = 2
 """Entries of a successor list: rings of 2 and 3 are small ones, whose lists hold everybody; with 4 lists are cut."""
 
@@ -32,9 +34,9 @@ class Situation:
 
     def __str__(self) -> str:
         joins = " and ".join(map(str, self.joiners))
-        times = f"{self.stabilizations} stabilizations" + ("" if self.shared else " each")
+        times = counted(self.stabilizations, "stabilization") + ("" if self.shared else " each")
         joined = f", {joins} {'enter' if self.enters else 'join'}" if joins else ""
-        return f"ring {' '.join(map(str, self.ring))}{joined}; {times}; {self.failures} failures at most"
+        return f"ring {' '.join(map(str, self.ring))}{joined}; {times}; {counted(self.failures, 'failure')} at most"
 
 
 def situations(most_nodes: int, whole: bool) -> list[Situation]:

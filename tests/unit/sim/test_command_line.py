@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sim.cli_app import app
+from tests.unit.sim.commands import sim
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_what_cannot_be_written_is_said_before_the_run(tmp_path, option):
     result = CliRunner().invoke(app, ["--seed", "3", option, str(tmp_path / "file" / "x")])
 
     assert result.exit_code == 2
-    assert f"{option}: {tmp_path}/file/x cannot be written" in result.output
+    assert f"{option}: {tmp_path}/file/x cannot be written: Not a directory\n" in result.output
 
 
 def test_a_plan_that_another_run_saved_stays_when_a_run_is_refused(tmp_path):
@@ -54,6 +56,20 @@ def test_a_plan_that_another_run_saved_stays_when_a_run_is_refused(tmp_path):
 
     assert plan.read_text() == "before"
     assert not (tmp_path / "new.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (["--seed", "7"], "chaos of seed 7, style stop (virtual time)"),
+        (["ring", "--nodes", "1", "--lookups", "1"], "1 node joining at once, seed 1 (virtual time)"),
+    ],
+)
+def test_the_title_of_a_table_is_one_line(arguments, title):
+    """However narrow the figures are."""
+    result = CliRunner().invoke(app, arguments)
+
+    assert title in [line.strip() for line in result.output.splitlines()]
 
 
 def test_a_walk_that_is_left_is_no_success():
@@ -96,3 +112,37 @@ def test_a_disk_that_is_full_is_said_in_one_line():
         )
 
     assert (done.returncode, done.stderr) == (1, "error: [Errno 28] No space left on device\n")
+
+
+def test_a_plan_for_which_there_is_no_room_is_said_after_the_verdict():
+    """The file is named, and what the run was like is told all the same."""
+    done = sim("--seed", "7", "--json", "--save", "/dev/full")
+
+    assert (done.returncode, done.stderr) == (1, "error: /dev/full cannot be written: No space left on device\n")
+    assert json.loads(done.stdout)["verdict"]["verdict"] == "ok"
+
+
+@pytest.mark.parametrize("run", [("--seed", "7"), ("ring", "--nodes", "3", "--lookups", "5")])
+def test_traces_for_which_there_is_no_room_are_named(tmp_path, run):
+    """In the words in which a file is refused before a run."""
+    directory = tmp_path / "run"
+    (directory / "traces").mkdir(parents=True)
+    (directory / "traces" / "sim-0000.part").symlink_to("/dev/full")
+
+    done = sim(*run, "--trace", str(directory))
+
+    said = f"error: {directory} cannot be written: No space left on device\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+@pytest.mark.parametrize("damaged", [b'{"\xff": 1}', b'{"seed": "\xff"}', b'{"seed": ' + b"[" * 5000])
+def test_a_plan_that_is_damaged_is_refused_in_one_line(tmp_path, damaged):
+    """Also where it is no UTF-8, or brackets open for ever."""
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(damaged)
+
+    done = sim("--plan", str(plan), COLUMNS="400")
+
+    assert done.returncode == 2
+    assert f"Invalid value for --plan: {plan} holds no plan: " in done.stderr
+    assert "Traceback" not in done.stderr
