@@ -9,9 +9,9 @@ import msgspec
 import typer
 
 from chord.errors import LocalProtocolError
-from sim.cli_files import traces_in
+from sim.cli_files import traces_in, written_to
 from sim.commit import checked_out
-from sim.exits import FAILED, NOT_CONVERGED, UNSAFE
+from sim.exits import NOT_CONVERGED, UNSAFE
 from sim.latency import Model, latency_of
 from sim.run import Options, Report, describe, run
 
@@ -56,12 +56,9 @@ def ring(
         report = run(options, lambda _row: None)
     else:
         traces = traces_in(trace)
-        try:
+        with written_to(trace):
             report = run(options, traces.append)
             traces.close(describe(options, report, checked_out()))
-        except OSError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(FAILED) from None
     _show(report, as_json)
     if not report.safe:
         raise typer.Exit(UNSAFE)
