@@ -16,7 +16,9 @@ def scenario(
     file: Annotated[
         Path, typer.Argument(help="Commands, a few words a line: see docs/scenarios.md.", metavar="FILE", exists=True)
     ],
-    rewrite: Annotated[bool, typer.Option("--rewrite", help="Write what was seen into FILE as expected, if the ring ends ideal.")] = False,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Write what was seen into FILE as expected, if the ring ends ideal.")
+    ] = False,
 ) -> None:
     """Carry a scenario out on the production code, and print what each line does to the ring.
 
