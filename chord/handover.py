@@ -4,13 +4,12 @@ A joiner fetches its arc from its successor, and passes requests on to it until 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from chord.arcs import PAGES_AT_MOST, fetch_page, send_arc
 from chord.effects import Operation, call, gather, sleep, spawn
-from chord.errors import LookupFailed, RingcastError
+from chord.errors import RingcastError
 from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -19,6 +18,11 @@ from chord.repair import repair
 
 TAKE_OVER_ROUNDS = 60
 TAKE_OVER_PAUSE_S = 0.2
+
+HAND_BACK_ROUNDS = 60
+HAND_BACK_PAUSE_S = 0.2
+HAND_BACK_PAUSES = 32
+"""To so many of them a pause grows."""
 
 
 def take_over(member: Member) -> Operation[None]:
@@ -113,17 +117,36 @@ def _takers(member: Member, known: Iterable[Pointer]) -> list[Pointer]:
 
 
 def hand_back(member: Member, low: int, high: int) -> Operation[None]:
-    """Give each record with a key in (low, high] that this process holds and does not own to its owner."""
+    """Give each record with a key in (low, high] that this process holds and does not own to its owner.
+
+    What is not taken is offered again, HAND_BACK_ROUNDS times: this member, or the owner, may be joining just now.
+    """
+    offered = list(_held_in(member, low, high))
+    for turn in range(HAND_BACK_ROUNDS):
+        refused = []
+        for name, entries in offered:
+            try:
+                yield from _give_back(member, name, entries)
+            except RingcastError:
+                refused.append((name, entries))
+        if not refused or member.leaving:
+            return
+        offered = refused
+        yield from sleep(HAND_BACK_PAUSE_S * min(2**turn, HAND_BACK_PAUSES) * member.kernel.rng.uniform(0.5, 1.0))
+    member.event("not handed back", f"{len(offered)} records, which nobody took")
+
+
+def _held_in(member: Member, low: int, high: int) -> Iterator[tuple[str, list[str]]]:
+    """The records held with a key in (low, high], each with the ids of its entries, a page of them together."""
     after = "", ""
-    for _ in range(PAGES_AT_MOST):
+    more = True
+    while more:
         page = member.store.arc(low, high, after, member.kernel.now)
         for name, entries in groupby(page.entries, key=lambda entry: entry.name):
-            with suppress(RingcastError):  # it stays here, where nobody but a repair may find it
-                yield from _give_back(member, name, [entry.entry for entry in entries])
-        if not page.more:
-            return
-        after = page.entries[-1].name, page.entries[-1].entry
-    raise LookupFailed(f"{member.me} holds more than {PAGES_AT_MOST} pages of records that it does not own")
+            yield name, [entry.entry for entry in entries]
+        if page.entries:
+            after = page.entries[-1].name, page.entries[-1].entry
+        more = page.more
 
 
 def yield_arc(member: Member, low: int, predecessor: Pointer) -> Operation[None]:

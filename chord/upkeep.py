@@ -26,7 +26,7 @@ def _stabilize_for_ever(member: Member, rejoin: Callable[[], Operation[None]]) -
     changed = True
     while not member.leaving:
         # News of a change travels one member a stabilization, so a member that has some does not wait for long.
-        pause_s = member.settings.stabilize_s / (4 if changed else 1)
+        pause_s = max(member.settings.stabilize_s / (4 if changed else 1), _round_trip_s(member))
         yield from sleep(pause_s * member.kernel.rng.uniform(0.75, 1.0))
         before = member.state
         yield from stabilize(member)
@@ -34,6 +34,12 @@ def _stabilize_for_ever(member: Member, rejoin: Callable[[], Operation[None]]) -
         yield from watch_predecessor(member)
         if member.active and member.state.isolated and not (yield from reattach(member)):
             yield from rejoin()
+
+
+def _round_trip_s(member: Member) -> float:
+    """To the successor. Who asks is busy for others; on a slow network all would be, but for the pauses between."""
+    successors = member.state.successors
+    return member.kernel.round_trips.peer(successors[0].address).mean_s if successors else 0.0
 
 
 def _fix_fingers_for_ever(member: Member) -> Operation[None]:
