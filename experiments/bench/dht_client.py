@@ -13,12 +13,14 @@ import time
 from chord.client import Mode, RingClient
 from chord.errors import RingcastError
 from chord.identifiers import IdentifierSpace
-from chord.settings import Settings
 from experiments.bench.dht_report import obey
 from experiments.rings.load import owner_among
 
 ENTRY = "peer"
 LEASE_S = 600.0
+HOLDERS = 5
+"""Processes that hold each record, so that it outlives four at once; kademlia has 20 of them, OpenDHT 8."""
+
 CACHED = "cached"
 """Iterative, and owners found lately are asked at once, as publishers and subscribers do."""
 
@@ -51,7 +53,7 @@ class Client:
 
     def _holders(self, key: str) -> list[int]:
         owner = self._identifiers.index(owner_among(self._identifiers, self._space.key(key)))
-        return (self._identifiers * 2)[owner : owner + Settings().replicas]
+        return (self._identifiers * 2)[owner : owner + HOLDERS]
 
 
 def main(way: str, via: str) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from broker.local_ring import LocalRing
 from broker.processes import end, read_line, start, write_line
 from chord.client import Mode
-from experiments.bench.dht_client import CACHED
+from experiments.bench.dht_client import CACHED, HOLDERS
 from experiments.bench.dht_report import SLOWEST_S, Answers
 from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 
@@ -73,6 +73,7 @@ def ringcast(way: str) -> Callable[[ExitStack, random.Random], System]:
 
     def started(stack: ExitStack, rng: random.Random) -> System:
         ring = stack.enter_context(LocalRing())
+        ring.options += ["--replicas", str(HOLDERS)]
         ring.grow(NODES)
         wait_for_full_lists(ring)
         time.sleep(FINGERS_S)
