@@ -19,6 +19,9 @@ from sim.watch import Watch
 
 BEGIN_WITHIN_S = 60.0
 HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
+ROUND_TRIPS = 200
+"""Of the mean length, which a ring has beyond these times to become ideal: on slow links all that it does is slow."""
+
 ANSWER_WITHIN_S = 30.0
 MORE_WITHIN_S = 300.0
 STAY_S = 0.6
@@ -40,6 +43,9 @@ class Chaos:
         self.questions = Questions(self.stage, self._watch)
         self._faults = Faults(self.stage, self._watch, self.questions)
         self._rng = self.cluster.rng("chaos")
+        slow_s = ROUND_TRIPS * sum(plan.latency_s)
+        self._begin_within_s = BEGIN_WITHIN_S + slow_s
+        self._heal_within_s = HEAL_WITHIN_S[plan.style] + slow_s
 
     def run(self) -> Verdict:
         """Carry the plan out to its end, or to the first thing that is wrong."""
@@ -87,9 +93,9 @@ class Chaos:
         self.cluster.start(first, [])
         for _ in range(self.plan.start - 1):
             if not self.plan.together:
-                self._until(self._faults.rested, BEGIN_WITHIN_S, "the ring did not take a node in")
+                self._until(self._faults.rested, self._begin_within_s, "the ring did not take a node in")
             self.cluster.start(next(self.stage.free), [first])
-        self._until(self._faults.rested, BEGIN_WITHIN_S, "the ring did not become ideal")
+        self._until(self._faults.rested, self._begin_within_s, "the ring did not become ideal")
         self._faults.refill()
 
     def _rage(self) -> None:
@@ -134,12 +140,12 @@ class Chaos:
         their records back when they are one already.
         """
         if self.stage.strict:
-            self._until(self.stage.settled, HEAL_WITHIN_S["stop"], "the ring did not become ideal again")
+            self._until(self.stage.settled, self._heal_within_s, "the ring did not become ideal again")
             changed = self._changed_within(STAY_S)
             if changed:
                 raise Broken("\n".join(["an ideal ring changed though nothing happened:", *changed]))
             return
-        end = self.cluster.now + HEAL_WITHIN_S[self.plan.style]
+        end = self.cluster.now + self._heal_within_s
         self._until(self._faults.rested, end - self.cluster.now, "the ring did not become ideal again")
         while changed := self._changed_within(STAY_S):
             if self.cluster.now > end:
