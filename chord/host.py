@@ -198,7 +198,9 @@ class Host:
         for pointer in self._known(member):
             self._note_lost(pointer)
         member.event("rejoining")
-        answered_for = member.arc()
+        low, high = member.arc()
+        length = self.settings.space.arc_length
+        low = max(low, member.reach.answered_after(), key=lambda after: length(after, high))
         member.become(Pointer(member.me.id, member.me.address, self._incarnation()))
         member.rejoining = True
         try:
@@ -209,7 +211,7 @@ class Host:
             member.event("rejoin failed", str(error))
             return
         member.rejoining = False
-        yield from spawn(handover.hand_back(member, *answered_for))
+        yield from spawn(handover.hand_back(member, low, high))
 
     def _known(self, member: Member) -> list[Pointer]:
         """Everybody this member might still reach, by address."""

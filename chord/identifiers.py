@@ -60,6 +60,10 @@ class IdentifierSpace:
         """Steps on the ring walk from start to end, 0 to size - 1."""
         return (end - start) & (self.size - 1)
 
+    def arc_length(self, low: int, high: int) -> int:
+        """How many keys lie in (low, high]: all there are if both are the same."""
+        return self.distance(low, high) or self.size
+
     def finger_start(self, identifier: int, index: int) -> int:
         """Where finger `index` (0 to bits - 1) of a member begins. Stoica et al. 2003, table I."""
         return (identifier + (1 << index)) & (self.size - 1)

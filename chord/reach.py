@@ -62,11 +62,19 @@ class Reach:
             self.low = low
 
     def answered(self, key: int) -> None:
-        """An entry was taken for a key as its owner, though it may lie beyond what is all here."""
+        """An entry was taken for a key as its owner, though it may lie beyond what is all here, or will be here."""
+        if self.complete and self.covers(key):
+            return
         distance = self._space.distance
         furthest = self._answered
-        if not self.covers(key) and (furthest is None or distance(key, self._me) > distance(furthest, self._me)):
+        if furthest is None or distance(key, self._me) > distance(furthest, self._me):
             self._answered = key
+
+    def answered_after(self) -> int:
+        """All that is here, and all that was answered for though not everything is, has its key in (the result, me]."""
+        if self._answered is None:
+            return self.low
+        return max(self.low, (self._answered - 1) % self._space.size, key=self._length)
 
     # Neighbours come and go ----------------------------------------------------------------------------------------
 
@@ -87,9 +95,7 @@ class Reach:
         self.predecessor_complete = complete
         if not (complete and self.complete):
             return None
-        low = self.low
-        if self._answered is not None and not self.covers(self._answered):
-            low = (self._answered - 1) % self._space.size
+        low = self.answered_after()
         if not between(low, predecessor, self._me):
             return None
         if self.covers(predecessor):
@@ -100,4 +106,4 @@ class Reach:
         return low
 
     def _length(self, low: int) -> int:
-        return self._space.distance(low, self._me) or self._space.size
+        return self._space.arc_length(low, self._me)

@@ -106,6 +106,7 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
     if not member.reach.covers(key):
         return _put_compared(member, request, key)
     entry, changed = member.store.put(request, member.kernel.now)
+    member.reach.answered(key)
     return replicated(member, entry, changed)
 
 

@@ -130,6 +130,21 @@ def test_what_was_answered_for_is_given_up_too(low, answered, predecessors):
         owed -= gone
 
 
+@given(keys, st.lists(keys, max_size=4), st.booleans())
+def test_what_is_here_or_was_answered_for_is_known_to_lie_behind_one_key(low, answered, complete):
+    """So nothing is forgotten by a member that joins another ring; what a joiner takes counts, whatever is here."""
+    one = reach(low)
+    one.complete = complete
+    for key in answered:
+        one.answered(key)
+    one.low = low = ME - 1  # as it is when the joiner has got its records
+
+    kept = walk(one.answered_after(), ME)
+    assert here(one) <= kept
+    if not complete:
+        assert set(answered) <= kept
+
+
 @given(keys, keys)
 def test_what_was_answered_for_is_not_here(low, answered):
     """Taking an entry does not make all of the record be here."""
