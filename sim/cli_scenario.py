@@ -41,7 +41,9 @@ def scenario(
         seen, problem = rewritten(text)
         if not problem:
             with written_to(file):
-                file.write_text(seen)
+                part = file.with_name(f"{file.name}.part")
+                part.write_text(seen)
+                part.replace(file)  # a disk that is full costs nobody the file that was there
     else:
         problem = _played(text)
     if problem:
