@@ -226,7 +226,7 @@ def test_a_cast_that_waits_for_a_connection_gives_way(asking, monkeypatch):
 
 @pytest.mark.parametrize(("per_peer", "together"), [(20_000, 2_000_000), (2_000_000, 100_000)])
 def test_what_waits_for_peers_that_are_not_there_is_bounded_in_bytes(asking, monkeypatch, per_peer, together):
-    """Copies for three of them: no more is kept than the limit of each or half of that of all, and nothing when closed."""
+    """Copies for three of them: no more is kept than the limit of each or half that of all, and nothing when closed."""
     monkeypatch.setattr(backlog, "MAX_BACKLOG_BYTES", per_peer)
     monkeypatch.setattr(backlog, "MAX_BACKLOGS_BYTES", together)
     copy = Copy((Entry("k", "e", 1, bytes(8_000), 60.0),))
