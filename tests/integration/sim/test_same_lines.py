@@ -9,6 +9,7 @@ import coverage
 
 import chord
 from chord.settings import Settings
+from sim.campaign import judge
 from sim.cluster import Cluster, address_of
 from sim.network import Link, uniform
 from sim.replay import replay
@@ -19,11 +20,12 @@ CORE = sorted(
     for path in Path(chord.__file__).parent.glob("*.py")
     if f"chord.{path.stem}" not in read_drivers() and path.stem != "recorded"  # which only a replay needs
 )
+CHAOS_RUNS = 10
 LEAST_SHARE = 0.99
 """Of the lines that real nodes executed. Which they are depends on real time, so not every rare one is among ours."""
 
 
-def lines_of(run: Callable[[], None]) -> set[tuple[str, int]]:
+def lines_of(run: Callable[[], object]) -> set[tuple[str, int]]:
     """The lines of the core that a run executes, each as (module, line); not those of imports that were made before."""
     measured = coverage.Coverage(data_file=None, config_file=False, include=[str(path) for path in CORE])
     with measured.collect():
@@ -84,6 +86,7 @@ def test_real_nodes_execute_what_simulated_ones_do(recorded):
     virtual = set()
     for seed, vnodes, loss in ((1, 1, 0.0), (2, 2, 0.02), (3, 1, 0.05)):
         virtual |= lines_of(lambda seed=seed, vnodes=vnodes, loss=loss: simulated(seed, vnodes, loss))
+    virtual |= lines_of(lambda: [judge(seed) for seed in range(1, CHAOS_RUNS + 1)])
 
     only_real = sorted(real - virtual)
     assert len(real) > 800
