@@ -22,6 +22,7 @@ HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
 ROUND_TRIPS = 200
 """Of the mean length, which a ring has beyond these times to become ideal: on slow links all that it does is slow."""
 
+SLOW_AT_MOST_S = 120.0
 ANSWER_WITHIN_S = 30.0
 MORE_WITHIN_S = 300.0
 STAY_S = 0.6
@@ -43,7 +44,7 @@ class Chaos:
         self.questions = Questions(self.stage, self._watch)
         self._faults = Faults(self.stage, self._watch, self.questions)
         self._rng = self.cluster.rng("chaos")
-        slow_s = ROUND_TRIPS * sum(plan.latency_s)
+        slow_s = min(ROUND_TRIPS * sum(plan.latency_s), SLOW_AT_MOST_S)
         self._begin_within_s = BEGIN_WITHIN_S + slow_s
         self._heal_within_s = HEAL_WITHIN_S[plan.style] + slow_s
 

@@ -64,14 +64,14 @@ def test_what_must_never_happen_is_exit_code_1(tmp_path):
 
 
 def test_what_does_not_happen_in_time_is_exit_code_3(tmp_path):
-    """A ring whose frames take a minute does not become ideal within 30 s: stuck. Nobody asks it anything."""
+    """While frames took a minute nobody heard of anybody; that is too late for what is asked in the end: stuck."""
     joins = tuple(action for action in CALM.actions if action.kind == "join")
     slow = replace(CALM, latency_s=(60.0, 60.0), actions=joins)
 
     told = sim("--plan", saved(slow, tmp_path), "--no-shrink")
 
     assert told.returncode == 3
-    assert "stuck: the ring did not" in told.stdout
+    assert "stuck: " in told.stdout
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_run_is_shown_as_a_table():
     shown = sim("ring", "--nodes", "6", "--lookups", "10", "--crashes", "1")
 
     assert shown.returncode == 0
-    for label in ("ideal ring after", "again after 1 crashes", "mean hops", "half log2 N", "wrong owners", "messages"):
+    for label in ("ideal ring after", "again after 1 crash", "mean hops", "half log2 N", "wrong owners", "messages"):
         assert label in shown.stdout
 
 
