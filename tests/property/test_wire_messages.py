@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chord import errors, wire
 from chord.errors import RemoteProtocolError, RingcastError
 from chord.limits import MAX_LIST, MAX_VALUE_BYTES, PROTOCOL_VERSION
-from chord.messages import Copy, Entry, Failure, Hop, Pointer, Pong, Put, Reply, ReplyBody, Request, RequestBody
+from chord.messages import Copy, Entry, Failure, Hop, Pointer, Put, Reply, ReplyBody, Request, RequestBody
 from tests.strategies import messages
 
 REQUESTS = get_args(RequestBody)
@@ -167,8 +167,3 @@ def test_a_failure_of_any_kind_is_some_error(kind, text):
     raised = wire.raised(Failure(kind, text))
 
     assert isinstance(raised, RingcastError)
-
-
-def test_a_reply_echoes_the_call():
-    """The envelope of an answer carries the call id of its request."""
-    assert wire.reply_to(Request(1, "ringcast", 9, REQUESTS[0]()), Pong()).call == 9
