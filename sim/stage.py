@@ -68,10 +68,10 @@ class Stage:
         self.free = iter(list(self._distinct()))
         self.sides: tuple[frozenset[str], frozenset[str]] | None = None
 
-    def count(self, kind: Kind, times: int = 1) -> None:
+    def count(self, kind: Kind) -> None:
         """Note that something was done."""
         counts = self.verdict.faults if kind in FAULTS else self.verdict.asked
-        counts[kind] = counts.get(kind, 0) + times
+        counts[kind] = counts.get(kind, 0) + 1
 
     def staying(self) -> list[str]:
         """The processes that are not leaving."""
