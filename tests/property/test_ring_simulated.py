@@ -18,6 +18,7 @@ from sim.network import Link, uniform
 LARGEST = 10
 HEALS_WITHIN_S = 60.0
 NAMES = 6
+ADDRESSES = 1000
 
 numbers = st.integers(0, 10**6)
 
@@ -34,21 +35,17 @@ class SimulatedRing(RuleBasedStateMachine):
         self.space = IdentifierSpace(bits)
         ring = Settings(successors=successors, failures=min(2, successors - 1), space=self.space)
         self.cluster = Cluster(seed, ring, Link(uniform(0.001, 0.05)))
-        self.free = iter(self.distinct())
-        first = next(self.free)
+        self.free = list(self.distinct())
+        first = self.free.pop()
         self.cluster.start(first, [])
         for _ in range(size - 1):
-            self.cluster.start(next(self.free), [first])
+            self.cluster.start(self.free.pop(), [first])
         self.settle()
 
     def distinct(self):
-        """Addresses whose identifiers differ."""
-        taken = set()
-        for number in range(10_000):
-            identifier = self.space.member("ringcast", address_of(number))
-            if identifier not in taken:
-                taken.add(identifier)
-                yield address_of(number)
+        """Addresses whose identifiers differ; no more than there are identifiers."""
+        taken = {self.space.member("ringcast", address_of(number)): address_of(number) for number in range(ADDRESSES)}
+        return taken.values()
 
     def settle(self):
         took = self.cluster.converge(HEALS_WITHIN_S)
@@ -69,12 +66,12 @@ class SimulatedRing(RuleBasedStateMachine):
         running = self.running()
         return running[number % len(running)]
 
-    @precondition(lambda self: len(self.cluster.nodes) < LARGEST)
+    @precondition(lambda self: self.free and len(self.cluster.nodes) < LARGEST)
     @rule(number=numbers)
     def join(self, number):
         bootstrap = self.running()
         turn = number % len(bootstrap)
-        self.cluster.start(next(self.free), bootstrap[turn:] + bootstrap[:turn])
+        self.cluster.start(self.free.pop(), bootstrap[turn:] + bootstrap[:turn])
 
     @rule(number=numbers)
     def crash(self, number):
