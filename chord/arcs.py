@@ -11,13 +11,15 @@ from chord.pages import Place, next_place
 PAGES_AT_MOST = 10_000
 
 
-def send_arc(member: Member, target: Pointer, low: int, high: int, handover: bool) -> Operation[None]:
+def send_arc(
+    member: Member, target: Pointer, low: int, high: int, handover: bool, owned: bool = False
+) -> Operation[None]:
     """Copy every entry with a key in (low, high] to a member, page by page."""
     after = ("", "")
     for _ in range(PAGES_AT_MOST):
         page = member.store.arc(low, high, after, member.kernel.now)
         if page.entries:
-            yield from call(target, Copy(page.entries, handover), Noted, attempts=2)
+            yield from call(target, Copy(page.entries, handover, owned), Noted, attempts=2)
             after = (page.entries[-1].name, page.entries[-1].entry)
         if not page.more:
             return

@@ -23,6 +23,7 @@ from chord.member import Member
 from chord.messages import Forward, Get, Neighbours, NextHop, Ping, Pointer, Put, ReplyBody, Request, contact
 from chord.repair import repair
 from chord.settings import Settings
+from chord.strays import Strays
 from chord.upkeep import keep
 from chord.views import ring_walk
 
@@ -44,6 +45,7 @@ class Host:
         self.lost = LostPeers(address)
         self.members: list[Member] = []
         self.healing = Healing(self.kernel, settings, self.members, self.lost, self.rejoin)
+        self.strays = Strays(self.members)
         self._by_id: dict[int, Member] = {}
         if not 1 <= vnodes <= MAX_VNODES:
             raise LocalProtocolError(f"a process has 1 to {MAX_VNODES} virtual nodes, not {vnodes}")
@@ -112,7 +114,7 @@ class Host:
             else:
                 member.active = member.adopted = True
             yield from self.keep(member)
-        yield from spawn(self.healing.for_ever())
+        yield from self.tend()
         while not all(member.adopted or member.state.alone for member in self.members):
             if self.kernel.now > deadline:
                 raise LookupFailed(f"{self.kernel.address} joined, but no predecessor adopted it in {patience_s:.0f} s")
@@ -160,6 +162,11 @@ class Host:
     def keep(self, member: Member) -> Operation[None]:
         """Start what goes on at a member for as long as it lives."""
         yield from keep(member, lambda: self.rejoin(member, self._known(member)))
+
+    def tend(self) -> Operation[None]:
+        """Start what goes on, once for all members, for as long as the process lives."""
+        yield from spawn(self.healing.for_ever())
+        yield from spawn(self.strays.for_ever())
 
     def _settle(self, member: Member) -> Operation[None]:
         yield from maintenance.enter(member)

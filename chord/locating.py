@@ -70,6 +70,7 @@ class Locator:
             else:
                 page = yield from ask_owner(self._kernel, self._space, self._contacts, walk, request, Page)
         except RingcastError as error:
+            self._learn_contacts(walk)
             outcome = "ok" if walk.owner else type(error).__name__
             _trace(self._kernel, name, _together(before, walk), outcome, mode)
             raise
@@ -91,9 +92,13 @@ class Locator:
         if self._owners is not None:
             self._owners.learn(walk, self._kernel.now)
         _trace(self._kernel, name, _together(before, walk), "ok", mode)
+        self._learn_contacts(walk)
+        return walk
+
+    def _learn_contacts(self, walk: Walk) -> None:
+        """Whoever answered on the way."""
         for pointer in walk.path:
             self._contacts.learn(pointer.address)
-        return walk
 
 
 def _together(before: Walk | None, walk: Walk) -> Walk:

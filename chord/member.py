@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chord import ring_state
+from chord.compared import Compared
 from chord.effects import Operation
 from chord.errors import Busy, NotOwner, RemoteProtocolError
 from chord.fingers import FingerTable, Routes
@@ -83,6 +84,7 @@ class Member:
         self.heard_at = 0.0
         self.siblings = [self] if siblings is None else siblings
         self.store: RecordStore = siblings[0].store if siblings else RecordStore(settings.space)
+        self.compared: Compared = siblings[0].compared if siblings else Compared()
         self.fingers = FingerTable(me, settings.space)
         self.handlers: dict[type, Handler] = {
             Ping: self._ping,
@@ -309,4 +311,7 @@ class Member:
     def _compare_arc(self, request: CompareArc) -> Same:
         if not self.reach.complete:
             raise Busy(f"{self.me} has not got all of its records yet")
-        return Same(self.store.digest(request.low, request.high) == request.digest)
+        same = self.store.digest(request.low, request.high) == request.digest
+        if same:
+            self.compared.same(request.low, request.high, self.kernel.now)
+        return Same(same)

@@ -123,6 +123,14 @@ class RecordStore:
         """A number that two stores share when they hold the same versions in the arc (low, high]."""
         return self._order.digest(low, high)
 
+    def digests(self, low: int, high: int) -> list[tuple[int, int]]:
+        """The keys in (low, high] under which something is held, in ring order, each with such a number."""
+        return list(self._order.digests(low, high))
+
+    def key_after(self, key: int) -> int | None:
+        """The next key on the ring walk under which something is held, at last that key itself; None for nothing."""
+        return self._order.key_after(key)
+
     def find(self, name: str, entry: str, now: float) -> Entry | None:
         """One entry as it is held now, dead or not, or None."""
         held = self._held(name, entry)

@@ -76,6 +76,26 @@ class RingOrder:
         ends = self._up_to(low) ^ self._up_to(high)
         return ends if low < high else ends ^ reduce(xor, self._digests, 0)
 
+    def digests(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        """The keys in (low, high] in ring order, each with its digest."""
+        for first, last in [(low + 1, high)] if low < high else [(low + 1, None), (0, high)]:
+            for block in self._blocks[bisect_left(self._lasts, first) :]:
+                end = len(block.keys) if last is None else bisect_right(block.keys, last)
+                begin = bisect_left(block.keys, first)
+                yield from zip(block.keys[begin:end], block.digests[begin:end], strict=True)
+                if end < len(block.keys):
+                    break
+
+    def key_after(self, key: int) -> int | None:
+        """The next key there is on the ring walk from one, which may be that one itself; None if there is none."""
+        if not self._blocks:
+            return None
+        at = bisect_right(self._lasts, key)
+        if at == len(self._blocks):
+            return self._blocks[0].keys[0]
+        keys = self._blocks[at].keys
+        return keys[bisect_right(keys, key)]
+
     def names(self, low: int, high: int, key: int, name: str) -> Iterator[str]:
         """The names with a key in (low, high], in ring order, from `name` on, which has that `key`."""
         if low < high:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chord.effects import Operation, spawn
+from chord.effects import Operation
 from chord.host import Host
 from chord.member import Member
 from chord.messages import Pointer
@@ -47,4 +47,4 @@ def _settle(member: Member, at: int, ring: Sequence[Pointer], identifiers: Seque
 def _upkeep(host: Host) -> Operation[None]:
     for member in host.members:
         yield from host.keep(member)
-    yield from spawn(host.healing.for_ever())
+    yield from host.tend()

@@ -99,6 +99,10 @@ class Plain:
         inside = [(key, name) for name, key in self.keys.items() if between_right(low, key, high)]
         return [name for key, name in sorted(inside, key=lambda pair: ((pair[0] - low - 1) % SPACE.size, pair[1]))]
 
+    def by_key(self, low: int, high: int) -> list[tuple[int, int]]:
+        keys = dict.fromkeys(self.keys[name] for name in self.names(low, high))
+        return [(key, self.digest((key - 1) % SPACE.size, key)) for key in keys]
+
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 7)), max_size=200), identifiers, identifiers)
 def test_blocks_that_are_split_and_emptied_keep_their_order(drawn, low, high):
@@ -121,3 +125,5 @@ def test_blocks_that_are_split_and_emptied_keep_their_order(drawn, low, high):
 
     assert order.digest(low, high) == plain.digest(low, high)
     assert list(order.names(low, high, (low + 1) % SPACE.size, "")) == plain.names(low, high)
+    assert list(order.digests(low, high)) == plain.by_key(low, high)
+    assert order.key_after(low) == next((key for key, _ in plain.by_key(low, low)), None)

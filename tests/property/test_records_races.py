@@ -112,7 +112,9 @@ def test_as_many_as_replicas_but_one_die_at_once(seed, replicas, vnodes):
     for _ in range(2):
         version = traffic.acknowledged[name]
         assert moment(traffic, lambda version=version: traffic.acknowledged[name] > version)
-        holders = sorted(traffic.holders(name), key=lambda address: address != traffic.owner(name).me.address)
+        holders = sorted(
+            traffic.holders(name), key=lambda address: (address != traffic.owner(name).me.address, address)
+        )
         assert len(holders) >= replicas
         for address in holders[: replicas - 1]:
             traffic.cluster.crash(address)

@@ -34,6 +34,20 @@ def test_the_members_are_found_through_a_contact_that_was_learned(world):
     assert {view.member.id for view in views} == {500, 800}
 
 
+def test_whoever_answered_a_lookup_that_failed_is_a_contact_too(world):
+    """The owner says nothing, and the node that was named dies while it is asked again: another one answers then."""
+    hosts = boot(world, [100, 500, 800])
+    kernel = asker(world)
+    ring = Ring(kernel, ["n100:1"], SPACE, patience_s=20.0)
+    outcome = world.start(kernel, ring.locate("k700"))
+    world.crash("n800:1")
+    world.run(lambda: ("n500:1", kernel.address) in {(sender, receiver) for sender, receiver, _ in world.sent})
+    world.crash("n100:1")
+
+    assert world.run(lambda: bool(outcome), 30.0)
+    assert getattr(outcome[0], "owner", None) == hosts[1].members[0].me
+
+
 def test_a_put_is_repeated_for_the_patience_and_no_longer(world):
     """The lookup before each attempt has no patience of its own on top."""
     owner = pointer(300)
