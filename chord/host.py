@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from chord import handover, maintenance, record_requests, recursion
+from chord import handover, joining, maintenance, record_requests, recursion, ring_requests
 from chord.effects import Call, Operation, sleep, spawn
 from chord.errors import (
     AddressTaken,
@@ -60,6 +60,7 @@ class Host:
 
     def _add(self, me: Pointer) -> None:
         member = Member(self.kernel, self.settings, me, self._note_lost, self.members)
+        ring_requests.install(member)
         record_requests.install(member)
         recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize_now(member))
@@ -145,7 +146,7 @@ class Host:
     def _bring_in(self, member: Member, contacts: list[Pointer], deadline: float) -> Operation[None]:
         while True:
             try:
-                yield from maintenance.join(member, contacts)
+                yield from joining.join(member, contacts)
                 break
             except LocalProtocolError:
                 raise
@@ -169,7 +170,7 @@ class Host:
         yield from spawn(self.strays.for_ever())
 
     def _settle(self, member: Member) -> Operation[None]:
-        yield from maintenance.enter(member)
+        yield from joining.enter(member)
         yield from handover.take_over(member)
 
     def leave(self) -> Operation[str]:

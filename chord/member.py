@@ -1,6 +1,6 @@
-"""One virtual node: its view of the ring, its records, and the plain functions that answer for it.
+"""One virtual node: its view of the ring, what it owns, and whom it names on the way to an owner.
 
-Handlers never suspend. What has to ask somebody is an operation, in modules of their own.
+What it answers to requests is installed by modules of their own; so are the operations that ask somebody.
 """
 
 from __future__ import annotations
@@ -16,24 +16,13 @@ from chord.fingers import FingerTable, Routes
 from chord.identifiers import between_right
 from chord.kernel import Kernel
 from chord.messages import (
-    CompareArc,
-    ConfirmOwner,
-    GetNeighbours,
     Hop,
-    Leave,
-    Meet,
     Neighbours,
     NextHop,
-    Noted,
-    Notify,
-    Nudge,
-    Owned,
     Ping,
     Pointer,
-    Pong,
     ReplyBody,
     Request,
-    Same,
     contact,
 )
 from chord.reach import Reach
@@ -86,17 +75,7 @@ class Member:
         self.store: RecordStore = siblings[0].store if siblings else RecordStore(settings.space)
         self.compared: Compared = siblings[0].compared if siblings else Compared()
         self.fingers = FingerTable(me, settings.space)
-        self.handlers: dict[type, Handler] = {
-            Ping: self._ping,
-            NextHop: self.next_hop,
-            ConfirmOwner: self._confirm_owner,
-            GetNeighbours: self._get_neighbours,
-            Notify: self._notify,
-            Nudge: self._nudge,
-            Meet: self._meet,
-            Leave: self._leave,
-            CompareArc: self._compare_arc,
-        }
+        self.handlers: dict[type, Handler] = {NextHop: self.next_hop}
         self.start_stabilizing: Callable[[], None] = lambda: None
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
@@ -105,7 +84,7 @@ class Member:
         # What the successor answered last, and the state that this led to: the same again leads nowhere else.
         self.confirming: Neighbours | None = None
         self.confirmed_state: RingState | None = None
-        self._lost = lost
+        self.lost = lost
         self._state = RingState(me, settings.space, settings.successors, settings.others)
         self._routes: Routes | None = None
 
@@ -140,12 +119,16 @@ class Member:
         self.fingers = FingerTable(me, self.settings.space)
         self.state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)
 
+    def forget(self, gone: Pointer) -> None:
+        """Point no more to a member that has gone."""
+        self.state = ring_state.dropped(self._state, gone)
+        if self.fingers.drop(gone):
+            self._routes = None
+
     def drop(self, dead: Pointer) -> None:
         """Forget a member that did not answer; its address is remembered, and probed from time to time."""
-        self.state = ring_state.dropped(self._state, dead)
-        if self.fingers.drop(dead):
-            self._routes = None
-        self._lost(contact(dead.address))  # whoever runs there next
+        self.forget(dead)
+        self.lost(contact(dead.address))  # whoever runs there next
         self.event("dropped", str(dead))
 
     def drop_silent(self, silent: Pointer) -> None:
@@ -223,9 +206,6 @@ class Member:
             raise Busy(f"{self.me} is still joining")
         return handler(body)
 
-    def _ping(self, _request: Ping) -> Pong:
-        return Pong()
-
     def next_hop(self, request: NextHop) -> Hop:
         """Who comes next on the way to the owner of a key, as this member knows the ring."""
         key = request.key
@@ -247,71 +227,8 @@ class Member:
             candidates = tuple(pointer for pointer in candidates if pointer.id not in avoid)[:HOPS_NAMED]
         return Hop(self.me, False, candidates or successors[:HOPS_NAMED])
 
-    def _confirm_owner(self, request: ConfirmOwner) -> Owned:
-        self.require_owner(request.key)
-        return Owned(self.me)
-
     def neighbours(self) -> Neighbours:
         """This member's own answer to a neighbour query."""
         state = self._state
         lacks_after = None if self.reach.complete else self.reach.joined_after
         return Neighbours(self.me, state.predecessor, state.successors, state.whole, lacks_after)
-
-    def _get_neighbours(self, request: GetNeighbours) -> Neighbours:
-        busy = self.pending and not request.observe  # before the news makes this member ask in its turn
-        sender = request.sender
-        if sender is not None:
-            state, must_ping = ring_state.rectified(self._state, sender)
-            if not must_ping:  # else it notifies when it has seen the answer
-                self._heard(state, sender, request.complete)
-        if busy:
-            raise Busy(f"{self.me} waits for an answer of its own")
-        return self.neighbours()
-
-    def _notify(self, request: Notify) -> Noted:
-        sender = request.sender
-        state, must_ping = ring_state.rectified(self._state, sender)
-        if must_ping:
-            self.notifier = sender
-            self.start_rectifying()
-        else:
-            self._heard(state, sender, request.complete)
-        return Noted()
-
-    def _heard(self, state: RingState, sender: Pointer, complete: bool) -> None:
-        """Somebody that need not be pinged for notified this member, which led to `state`."""
-        if state.predecessor != sender:
-            return
-        self.state = state
-        self.heard_at = self.kernel.now
-        low = self.reach.told(sender.id, complete)
-        if low is not None:
-            self.start_yielding(low, sender)
-        if state.successors or state.whole:
-            self.adopted = True
-        if not self._state.successors:
-            self.start_stabilizing()
-
-    def _nudge(self, _request: Nudge) -> Noted:
-        self.start_stabilizing()
-        return Noted()
-
-    def _meet(self, request: Meet) -> Noted:
-        self._lost(request.sender)
-        self.start_meeting(request.sender)
-        return Noted()
-
-    def _leave(self, request: Leave) -> Noted:
-        self.state = ring_state.dropped(self._state, request.sender)
-        if self.fingers.drop(request.sender):
-            self._routes = None
-        self.start_stabilizing()
-        return Noted()
-
-    def _compare_arc(self, request: CompareArc) -> Same:
-        if not self.reach.complete:
-            raise Busy(f"{self.me} has not got all of its records yet")
-        same = self.store.digest(request.low, request.high) == request.digest
-        if same:
-            self.compared.same(request.low, request.high, self.kernel.now)
-        return Same(same)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from chord import handover, maintenance
+from chord import handover, joining, maintenance
 from chord.driven import Respond, Send
 from chord.effects import Operation
 from chord.errors import RingcastError
@@ -205,7 +205,7 @@ class Process:
 
 def _joining(member: Member, via: list[Pointer], enters: bool) -> Operation[None]:
     """What a process that joins does to the ring."""
-    yield from maintenance.join(member, via)
+    yield from joining.join(member, via)
     member.reach.complete = True  # there are no records that it would have to take over
     if enters:
-        yield from maintenance.enter(member)
+        yield from joining.enter(member)

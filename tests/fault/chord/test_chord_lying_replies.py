@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chord import handover, maintenance, repair
+from chord import handover, joining, maintenance, repair
 from chord.arcs import fetch_arc
 from chord.asking import Ring
 from chord.effects import Operation
@@ -123,10 +123,10 @@ def _move(amid: Liars) -> Operation[Any]:
 
 
 OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {
-    "join": lambda amid: maintenance.join(amid.member, [Pointer(0, LIAR, 0), Pointer(0, OTHER, 0)]),
+    "join": lambda amid: joining.join(amid.member, [Pointer(0, LIAR, 0), Pointer(0, OTHER, 0)]),
     "stabilize": lambda amid: maintenance.stabilize(amid.member),
     "rectify": lambda amid: maintenance.rectify(amid.member),
-    "enter": lambda amid: maintenance.enter(amid.member),
+    "enter": lambda amid: joining.enter(amid.member),
     "fix_finger": lambda amid: maintenance.fix_finger(amid.member),
     "take_over": lambda amid: handover.take_over(amid.member),
     "repair": lambda amid: repair.repair(amid.member),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chord import errors, maintenance
+from chord import errors, joining, maintenance
 from chord.errors import Busy, LocalProtocolError, LookupFailed, NotMember
 from chord.messages import GetNeighbours, Hop, Leave, Neighbours, NextHop, Noted, Notify, Nudge, Ping, Pong, Request
 from tests.unit.chord.worlds import World, boot, host, pointer, scripted
@@ -52,7 +52,7 @@ def test_a_joiner_copies_the_list_of_its_predecessor(world):
     scripted(world, "n100:1", ring_peer(members[0], members[3], tuple(members[1:])))
     joiner = host(world, 150).members[0]
 
-    world.finish(joiner.kernel, maintenance.join(joiner, [members[0]]))
+    world.finish(joiner.kernel, joining.join(joiner, [members[0]]))
 
     assert joiner.state.successors == (*members[1:], members[0])
     assert joiner.state.whole
@@ -69,7 +69,7 @@ def test_a_joiner_goes_on_to_where_it_belongs(world):
     for identifier, expected in ((250, 200), (150, 100), (350, 300), (50, 300)):
         joiner = host(world, identifier).members[0]
 
-        world.finish(joiner.kernel, maintenance.join(joiner, [members[0]]))
+        world.finish(joiner.kernel, joining.join(joiner, [members[0]]))
 
         assert joiner.state.predecessor == pointer(expected)
 
@@ -82,7 +82,7 @@ def test_an_identifier_in_use_is_refused(world):
     joiner = host(world, 150).members[0]
 
     with pytest.raises(LocalProtocolError, match=r"0096 is in use by 0+96 at elsewhere:1; choose another address"):
-        world.finish(joiner.kernel, maintenance.join(joiner, [pointer(100)]))
+        world.finish(joiner.kernel, joining.join(joiner, [pointer(100)]))
 
     assert not joiner.active
 
@@ -101,7 +101,7 @@ def test_a_former_self_is_awaited(world):
     scripted(world, "n100:1", answer)
     joiner = host(world, 150).members[0]
 
-    world.finish(joiner.kernel, maintenance.join(joiner, [pointer(100)]))
+    world.finish(joiner.kernel, joining.join(joiner, [pointer(100)]))
 
     assert joiner.state.successors == (pointer(200), pointer(100))
     assert world.now >= 2 * joiner.settings.stabilize_s
@@ -115,7 +115,7 @@ def test_a_ring_that_leads_nowhere_is_given_up(world):
     joiner = host(world, 130).members[0]
 
     with pytest.raises(LookupFailed, match="found no place in the ring within 32 members"):
-        world.finish(joiner.kernel, maintenance.join(joiner, [first]), 600.0)
+        world.finish(joiner.kernel, joining.join(joiner, [first]), 600.0)
 
     assert len(got) <= 64
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chord import wire
+from chord import ring_requests, wire
 from chord.errors import Busy, LocalProtocolError, NotMember, NotOwner, RemoteProtocolError
 from chord.host import Host
 from chord.identifiers import IdentifierSpace
@@ -42,6 +42,7 @@ def member(predecessor: int | None = 400, successors: tuple[int, ...] = (600, 70
     kernel = Kernel("ringcast", ME.address, random.Random(1))
     kernel.now = 100.0
     made = Member(kernel, SETTINGS, ME, lambda _address: None)
+    ring_requests.install(made)
     made.active = True
     made.state = RingState(
         ME,

@@ -1,0 +1,110 @@
+"""What a member answers to requests about the ring: who its neighbours are, whether it owns a key, who is there.
+
+Zave's shared-state rule: a neighbour query is answered busy while a query of the member's own is unanswered; all other
+news is taken, and all other answers given, at once.
+"""
+
+from __future__ import annotations
+
+from chord import ring_state
+from chord.errors import Busy
+from chord.member import Member
+from chord.messages import (
+    CompareArc,
+    ConfirmOwner,
+    GetNeighbours,
+    Leave,
+    Meet,
+    Neighbours,
+    Noted,
+    Notify,
+    Nudge,
+    Owned,
+    Ping,
+    Pointer,
+    Pong,
+    Same,
+)
+from chord.ring_state import RingState
+
+
+def install(member: Member) -> None:
+    """Have the member answer them."""
+    member.handlers[Ping] = lambda _request: Pong()
+    member.handlers[ConfirmOwner] = lambda request: _confirm_owner(member, request)
+    member.handlers[GetNeighbours] = lambda request: _get_neighbours(member, request)
+    member.handlers[Notify] = lambda request: _notify(member, request)
+    member.handlers[Nudge] = lambda _request: _nudge(member)
+    member.handlers[Meet] = lambda request: _meet(member, request)
+    member.handlers[Leave] = lambda request: _leave(member, request)
+    member.handlers[CompareArc] = lambda request: _compare_arc(member, request)
+
+
+def _confirm_owner(member: Member, request: ConfirmOwner) -> Owned:
+    member.require_owner(request.key)
+    return Owned(member.me)
+
+
+def _get_neighbours(member: Member, request: GetNeighbours) -> Neighbours:
+    busy = member.pending and not request.observe  # before the news makes this member ask in its turn
+    sender = request.sender
+    if sender is not None:
+        state, must_ping = ring_state.rectified(member.state, sender)
+        if not must_ping:  # else it notifies when it has seen the answer
+            _heard(member, state, sender, request.complete)
+    if busy:
+        raise Busy(f"{member.me} waits for an answer of its own")
+    return member.neighbours()
+
+
+def _notify(member: Member, request: Notify) -> Noted:
+    """Rectify. The old predecessor is pinged first unless the notifier lies between it and this member."""
+    sender = request.sender
+    state, must_ping = ring_state.rectified(member.state, sender)
+    if must_ping:
+        member.notifier = sender
+        member.start_rectifying()
+    else:
+        _heard(member, state, sender, request.complete)
+    return Noted()
+
+
+def _heard(member: Member, state: RingState, sender: Pointer, complete: bool) -> None:
+    """Somebody that need not be pinged for notified this member, which led to `state`."""
+    if state.predecessor != sender:
+        return
+    member.state = state
+    member.heard_at = member.kernel.now
+    low = member.reach.told(sender.id, complete)
+    if low is not None:
+        member.start_yielding(low, sender)
+    if state.successors or state.whole:
+        member.adopted = True
+    if not member.state.successors:
+        member.start_stabilizing()
+
+
+def _nudge(member: Member) -> Noted:
+    member.start_stabilizing()
+    return Noted()
+
+
+def _meet(member: Member, request: Meet) -> Noted:
+    member.lost(request.sender)
+    member.start_meeting(request.sender)
+    return Noted()
+
+
+def _leave(member: Member, request: Leave) -> Noted:
+    member.forget(request.sender)
+    member.start_stabilizing()
+    return Noted()
+
+
+def _compare_arc(member: Member, request: CompareArc) -> Same:
+    if not member.reach.complete:
+        raise Busy(f"{member.me} has not got all of its records yet")
+    same = member.store.digest(request.low, request.high) == request.digest
+    if same:
+        member.compared.same(request.low, request.high, member.kernel.now)
+    return Same(same)
