@@ -332,8 +332,7 @@ def test_a_publisher_that_gives_a_subscriber_up_says_so_and_fails(start, via, to
 
         lines = publisher.stderr.read().decode().splitlines()
 
-        assert publisher.wait(WAIT_S) == 1
-        assert [line.partition(": ")[0] for line in lines] == ["warning", "error"]
+        assert (publisher.wait(WAIT_S), [line.partition(": ")[0] for line in lines]) == (1, ["warning", "error"]), lines
         assert all(re.search(r"said nothing for 1\.5 s; from sample [12] on nothing is kept", line) for line in lines)
 
 
