@@ -6,6 +6,7 @@ Plain transitions: they ask nobody, and the time is passed in. docs/decisions/01
 from __future__ import annotations
 
 from chord.identifiers import IdentifierSpace, between, between_right
+from chord.messages import Pointer
 
 SEASONED_S = 10.0
 """How long a member has its records before it counts as one that was there when a neighbour died: a few times what it
@@ -31,6 +32,7 @@ class Reach:
         self._space = space
         self._complete_since = now - SEASONED_S
         self._answered: int | None = None
+        self._taken: tuple[int, Pointer] | None = None
 
     def covers(self, key: int) -> bool:
         """Whether what is stored under the key is all here."""
@@ -39,6 +41,13 @@ class Reach:
     def stands_in(self, key: int) -> bool:
         """Whether it answers for a predecessor that owns the key: until that one has said that it has its records."""
         return not self.predecessor_complete or self.covers(key)
+
+    def taker(self, key: int) -> Pointer | None:
+        """Who has taken the key's arc over from here, and has said nothing since: it may have its records already."""
+        if self._taken is None:
+            return None
+        low, pointer = self._taken
+        return pointer if between_right(low, key, pointer.id) else None
 
     def seasoned(self, now: float) -> bool:
         """Whether all records have been here since before any death that the ring is still busy with."""
@@ -49,6 +58,7 @@ class Reach:
     def join(self, after: int) -> None:
         """The member has a place in the ring, and yet to fetch what is stored there, as far back as `after`."""
         self.complete = False
+        self._taken = None
         self.joined_after = after
 
     def completed(self, now: float) -> None:
@@ -76,11 +86,23 @@ class Reach:
             return self.low
         return max(self.low, (self._answered - 1) % self._space.size, key=self._length)
 
+    # Records go ----------------------------------------------------------------------------------------------------
+
+    def taken(self, low: int, by: Pointer) -> None:
+        """The predecessor was given the last of (low, it]."""
+        self._taken = low, by
+
+    def taker_gone(self, taker: Pointer) -> None:
+        """It did not answer: what it has taken is answered for here as before."""
+        if self._taken is not None and self._taken[1] == taker:
+            self._taken = None
+
     # Neighbours come and go ----------------------------------------------------------------------------------------
 
     def alone(self) -> None:
         """There is nobody else who could hold anything."""
         self.low = self._me
+        self._taken = None
 
     def moved(self) -> None:
         """The predecessor is another one, or there is none."""
@@ -95,6 +117,7 @@ class Reach:
         self.predecessor_complete = complete
         if not (complete and self.complete):
             return None
+        self._taken = None
         low = self.answered_after()
         if not between(low, predecessor, self._me):
             return None
