@@ -44,6 +44,8 @@ def test_ten_thousand_registrations_under_one_topic():
     cluster.network = network
     cluster.start_many(5)
     assert cluster.converge(60.0) is not None
+    # A joiner that takes its arc over holds a fourth copy.
+    assert cluster.scheduler.run_until(lambda: all(member.reach.complete for member in cluster.members()), 20.0)
     client = cluster.client()
     via = [address_of(number) for number in range(5)]
     owner = client.locate(NAME, via[0]).owner

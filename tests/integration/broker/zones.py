@@ -135,8 +135,9 @@ class Zone:
     def state(self) -> ZoneState | None:
         """What ZooKeeper holds."""
         path = f"/ringcast/ringcast/zones/{self.name}/state"
+        client = self._ground.client
         try:
-            return decode_state(self._ground.client.get(path)[0], path)
+            return decode_state(client.retry(client.get, path)[0], path)
         except NoNodeError:
             return None
 
