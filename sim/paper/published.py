@@ -1,0 +1,64 @@
+"""What the papers, and independent runs of what they describe, say. `TO_BE_CHECKED`: from memory, not read again."""
+
+from __future__ import annotations
+
+TO_BE_CHECKED = "to be checked"
+
+PATH_FINGERS = {
+    8: 1.32,
+    16: 1.90,
+    32: 2.38,
+    64: 2.97,
+    128: 3.48,
+    256: 3.79,
+    512: 4.36,
+    1024: 4.84,
+    2048: 5.35,
+    4096: 5.92,
+    8192: 6.40,
+    16384: 6.92,
+}
+"""Mean hops to the key's predecessor by nodes, fingers alone: one set of rings of a reference simulator."""
+
+PATH_LISTS = {
+    8: 1.00,
+    16: 1.37,
+    32: 1.72,
+    64: 2.12,
+    128: 2.52,
+    256: 2.89,
+    512: 3.33,
+    1024: 3.78,
+    2048: 4.23,
+    4096: 4.70,
+    8192: 5.13,
+    16384: 5.61,
+}
+"""The same with successor lists of 2 log2 N among the candidates."""
+
+LOAD_99TH = {1: 4.8, 2: None, 5: None, 10: None, 20: 1.6}
+"""SIGCOMM 2001, figure 9: 99th percentile of keys per node over the mean, by virtual nodes; 10^4 nodes, 10^6 keys."""
+
+LOAD_1ST = {1: 0.0, 2: None, 5: None, 10: None, 20: 0.5}
+LOAD_99TH_REFERENCE = {1: 4.65, 2: 3.33, 5: 2.37, 10: 1.93, 20: 1.65}
+LOAD_1ST_REFERENCE = {1: 0.01, 2: 0.06, 5: 0.23, 10: 0.38, 20: 0.51}
+LOAD_99TH_BY_KEYS_REFERENCE = {100_000: 4.80, 500_000: 4.66, 1_000_000: 4.64}
+
+FAILURES_PATH = {0.0: 3.84, 0.1: 4.03, 0.2: 4.22, 0.3: 4.44, 0.4: 4.69, 0.5: 5.09}
+FAILURES_TIMEOUTS = {0.0: 0.0, 0.1: 0.60, 0.2: 1.17, 0.3: 2.02, 0.4: 3.23, 0.5: 5.10}
+"""ToN 2003, table II: 1,000 nodes, lists of 20, right after each fails with this probability. To be checked."""
+
+FAILURES_PATH_REFERENCE = {0.0: 3.785, 0.1: 3.964, 0.2: 4.134, 0.3: 4.347, 0.4: 4.705, 0.5: 5.087}
+FAILURES_TIMEOUTS_REFERENCE = {0.0: 0.000, 0.1: 0.495, 0.2: 1.068, 0.3: 1.873, 0.4: 3.284, 0.5: 5.338}
+
+CHURN_FAILED = {0.05: 0, 0.10: 0, 0.15: 2, 0.20: 5, 0.25: 6, 0.30: 8, 0.35: 16, 0.40: 15}
+CHURN_PATH = {0.05: 3.90, 0.10: 3.83, 0.15: 3.84, 0.20: 3.81, 0.25: 3.83, 0.30: 3.91, 0.35: 3.94, 0.40: 4.06}
+CHURN_TIMEOUTS = {0.05: 0.05, 0.10: 0.11, 0.15: 0.16, 0.20: 0.23, 0.25: 0.30, 0.30: 0.34, 0.35: 0.42, 0.40: 0.46}
+"""ToN 2003, table III: joins and leaves a second each; of 10,000 lookups. To be checked."""
+
+STRETCH = {("iterative", "space"): 7.8, ("iterative", "transit-stub"): 7.2, ("recursive", "space"): 4.5}
+STRETCH[("recursive", "transit-stub")] = 4.1
+"""ToN 2003, table IV at 2^16 nodes, one candidate a finger: latency over that of the direct way. To be checked."""
+
+PROTOTYPE_MS = {10: 180, 180: 285}
+"""SIGCOMM 2001, figure 13: median latency of a lookup by nodes, on ten hosts far apart; round trips of about 60 ms."""
