@@ -121,7 +121,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         )
         below = [middle - edge for middle, edge in zip(means, low, strict=True)]
         above = [edge - middle for middle, edge in zip(means, high, strict=True)]
-        axes.errorbar(sizes, means, yerr=[below, above], fmt="o-", capsize=3, label=f"ours, {kind}")
+        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"ours, {kind}")
     sizes = sorted(PATH_FINGERS)
     axes.plot(sizes, [PATH_FINGERS[size] for size in sizes], "x", label="reference, fingers")
     axes.plot(sizes, [PATH_LISTS[size] for size in sizes], "+", label="reference, lists")
