@@ -108,7 +108,7 @@ def table(measured: Sequence[Measured]) -> Table:
                 differ = sum(result["differ"] for result in results)
                 agrees.append((f"{nodes} nodes: as brute force on the same rings", differ == 0))
             agrees.append((f"{nodes} nodes, {kind}: standard error below {STANDARD_ERROR}", error < STANDARD_ERROR))
-    columns = ["nodes", "kind", "rings", "lookups", "mean", "error", "p1", "p99", "reference", "expected"]
+    columns = ["nodes", "kind", "rings", "lookups", "mean", "s.e.", "p1", "p99", "ref.", "law"]
     return Table(columns, rows, agrees)
 
 
@@ -116,12 +116,11 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     """Means with bars from the 1st to the 99th percentile, half log2 N, and the reference."""
     rows = table(measured).rows
     for kind in ("fingers", "lists"):
-        sizes, means, low, high = zip(
-            *((row[0], row[4], row[6], row[7]) for row in rows if row[1] == kind), strict=True
-        )
+        own = [row for row in rows if row[1] == kind]
+        numbers, means, low, high = ([float(row[at] or 0) for row in own] for at in (0, 4, 6, 7))
         below = [middle - edge for middle, edge in zip(means, low, strict=True)]
         above = [edge - middle for middle, edge in zip(means, high, strict=True)]
-        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"ours, {kind}")
+        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"simulated, {kind}")
     sizes = sorted(PATH_FINGERS)
     axes.plot(sizes, [PATH_FINGERS[size] for size in sizes], "x", label="reference, fingers")
     axes.plot(sizes, [PATH_LISTS[size] for size in sizes], "+", label="reference, lists")
