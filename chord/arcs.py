@@ -12,17 +12,24 @@ PAGES_AT_MOST = 10_000
 
 
 def send_arc(
-    member: Member, target: Pointer, low: int, high: int, handover: bool, owned: bool = False
+    member: Member,
+    target: Pointer,
+    low: int,
+    high: int,
+    handover: bool,
+    owned: bool = False,
+    outlasting_s: float = 0.0,
 ) -> Operation[None]:
-    """Copy every entry with a key in (low, high] to a member, page by page."""
+    """Copy every entry with a key in (low, high] to a member, page by page, that is kept here for longer than that."""
     after = ("", "")
     for _ in range(PAGES_AT_MOST):
         page = member.store.arc(low, high, after, member.kernel.now)
-        if page.entries:
-            yield from call(target, Copy(page.entries, handover, owned), Noted, attempts=2)
-            after = (page.entries[-1].name, page.entries[-1].entry)
+        entries = tuple(entry for entry in page.entries if entry.guard_s >= outlasting_s)
+        if entries:
+            yield from call(target, Copy(entries, handover, owned), Noted, attempts=2)
         if not page.more:
             return
+        after = (page.entries[-1].name, page.entries[-1].entry)
     raise LookupFailed(f"arc ({low:016x}, {high:016x}] of {member.me} has more than {PAGES_AT_MOST} pages")
 
 

@@ -1,6 +1,6 @@
-"""The ring nodes that a process outside the ring knows of: those it was pointed at, and the members that answered.
+"""The ring nodes that a process outside the ring knows of: those it was pointed at, and members that answered.
 
-Every member that answers becomes a contact, so a client outlives the nodes it was pointed at.
+Every member passed on the way becomes a contact, so a client outlives the nodes it was pointed at.
 """
 
 from __future__ import annotations

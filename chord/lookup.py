@@ -8,6 +8,7 @@ tables say.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -65,12 +66,9 @@ def find_owner(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer], wal
     Raises LookupFailed when no candidate is left, WrongCluster when all that were asked belong to another cluster.
     """
     yield from find_predecessor(asker, space, via, walk)
-    try:
-        answer = yield from _answered(asker, space, walk, ConfirmOwner(walk.key), Owned)
-    except NotOwner:
-        assert walk.owner is not None, "whoever denies is the one to ask, its predecessor being dead"
-    else:
-        walk.owner = answer.owner
+    with suppress(NotOwner):  # whoever denies is the one to ask, its predecessor being dead
+        yield from _answered(asker, space, walk, ConfirmOwner(walk.key), Owned)
+    assert walk.owner is not None
     return walk.owner
 
 
@@ -104,8 +102,9 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
             continue
         wrong = None
         walk.exchanges.append(_trace(hop.member, asker.now - sent_at))
-        if hop.member not in walk.path:
-            walk.path.append(hop.member)
+        answered = pointer if pointer.incarnation else hop.member
+        if answered not in walk.path:
+            walk.path.append(answered)
         if hop.final:
             walk.owners = hop.candidates
             walk.named_at = asker.now

@@ -75,7 +75,7 @@ class Member:
         self.store: RecordStore = siblings[0].store if siblings else RecordStore(settings.space)
         self.compared: Compared = siblings[0].compared if siblings else Compared()
         self.fingers = FingerTable(me, settings.space)
-        self.handlers: dict[type, Handler] = {NextHop: self.next_hop}
+        self.handlers: dict[type, Handler] = {}
         self.start_stabilizing: Callable[[], None] = lambda: None
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None

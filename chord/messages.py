@@ -287,7 +287,7 @@ class Get(Struct, tag_field="type", frozen=True):
 class Copy(Struct, tag_field="type", frozen=True, omit_defaults=True):
     """Entries for a replica to hold; `handover`: for the new owner, which an owner otherwise refuses.
 
-    `owned`: the receiver has confirmed that it owns them, and sees to it that they follow when it does not any more.
+    `owned`: the receiver was found to own them, and sees to it that they follow when it does not any more.
     """
 
     reply: ClassVar[type] = Noted
@@ -298,7 +298,10 @@ class Copy(Struct, tag_field="type", frozen=True, omit_defaults=True):
 
 
 class CompareArc(Struct, tag_field="type", frozen=True):
-    """Whether the receiver holds the entries of the arc (low, high] that this digest was made of."""
+    """Whether the receiver holds the entries of the arc (low, high] that this digest was made of.
+
+    It takes the sender for the owner, which mends what differs, and leaves that arc to it for some seconds.
+    """
 
     reply: ClassVar[type] = Same
 

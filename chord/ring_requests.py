@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from chord import ring_state
 from chord.errors import Busy
+from chord.identifiers import between_right
 from chord.member import Member
 from chord.messages import (
     CompareArc,
@@ -16,6 +17,7 @@ from chord.messages import (
     Leave,
     Meet,
     Neighbours,
+    NextHop,
     Noted,
     Notify,
     Nudge,
@@ -31,6 +33,7 @@ from chord.ring_state import RingState
 def install(member: Member) -> None:
     """Have the member answer them."""
     member.handlers[Ping] = lambda _request: Pong()
+    member.handlers[NextHop] = member.next_hop
     member.handlers[ConfirmOwner] = lambda request: _confirm_owner(member, request)
     member.handlers[GetNeighbours] = lambda request: _get_neighbours(member, request)
     member.handlers[Notify] = lambda request: _notify(member, request)
@@ -104,7 +107,6 @@ def _leave(member: Member, request: Leave) -> Noted:
 def _compare_arc(member: Member, request: CompareArc) -> Same:
     if not member.reach.complete:
         raise Busy(f"{member.me} has not got all of its records yet")
-    same = member.store.digest(request.low, request.high) == request.digest
-    if same:
-        member.compared.same(request.low, request.high, member.kernel.now)
-    return Same(same)
+    if not any(between_right(request.low, one.me.id, request.high) for one in member.siblings):
+        member.compared.note(request.low, request.high, member.kernel.now)
+    return Same(member.store.digest(request.low, request.high) == request.digest)

@@ -18,7 +18,6 @@ from sim.network import Link, uniform
 LARGEST = 10
 HEALS_WITHIN_S = 60.0
 NAMES = 6
-ADDRESSES = 1000
 
 numbers = st.integers(0, 10**6)
 
@@ -35,17 +34,14 @@ class SimulatedRing(RuleBasedStateMachine):
         self.space = IdentifierSpace(bits)
         ring = Settings(successors=successors, failures=min(2, successors - 1), space=self.space)
         self.cluster = Cluster(seed, ring, Link(uniform(0.001, 0.05)))
-        self.free = list(self.distinct())
+        # Those whose identifiers differ, and no more than there are identifiers.
+        addresses = map(address_of, range(1000))
+        self.free = list({self.space.member("ringcast", address): address for address in addresses}.values())
         first = self.free.pop()
         self.cluster.start(first, [])
         for _ in range(size - 1):
             self.cluster.start(self.free.pop(), [first])
         self.settle()
-
-    def distinct(self):
-        """Addresses whose identifiers differ; no more than there are identifiers."""
-        taken = {self.space.member("ringcast", address_of(number)): address_of(number) for number in range(ADDRESSES)}
-        return taken.values()
 
     def settle(self):
         took = self.cluster.converge(HEALS_WITHIN_S)

@@ -132,6 +132,7 @@ OF_A_MEMBER: dict[str, Callable[[Liars], Operation[Any]]] = {
     "repair": lambda amid: repair.repair(amid.member),
     "hand_over": lambda amid: handover.hand_over(amid.member),
     "hand_back": lambda amid: handover.hand_back(amid.member, *amid.member.share()),
+    "strays": lambda amid: amid.host.strays.go_around(amid.member, amid.host.kernel.now),
     "move": _move,
     "walk": lambda amid: amid.host.walk(),
 }
@@ -172,7 +173,7 @@ def test_a_member_lives_on_amid_liars(data):
     """All that goes on for as long as a process lives survives some seconds of it."""
     amid = Liars(data)
     amid.member_runs(amid.host.keep(amid.member))
-    amid.world.start(amid.host.kernel, amid.host.healing.for_ever())
+    amid.world.start(amid.host.kernel, amid.host.tend())
     amid.host._note_lost(Pointer(0, LIAR, 0))
 
     amid.world.run(at_most_s=4.0)
