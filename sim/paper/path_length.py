@@ -50,13 +50,13 @@ def measure(parameters: Parameters) -> Result:
         counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"))
         if fingers and nodes < FORMULA_FROM:
             identifiers = [host.members[0].me.id for host in hosts]
-            differ += counts != _brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
+            differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
         together.update(counts)
         means.append(mean(counts))
     return {"counts": {str(hops): number for hops, number in together.items()}, "means": means, "differ": differ}
 
 
-def _brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:
+def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:
     """The same lookups by nothing but the definition of a finger: at each hop all of them are searched for.
 
     Whoever owns the key knows it from its predecessor, and takes no hop.
