@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim.paper import path_length
+from sim.paper import distribution, path_length
 from sim.paper.figure import Figure
 
-FIGURES: dict[str, Figure] = {module.FIGURE.name: module.FIGURE for module in (path_length,)}
+MODULES = path_length, distribution
+FIGURES: dict[str, Figure] = {module.FIGURE.name: module.FIGURE for module in MODULES}
