@@ -17,7 +17,8 @@ DOTS_PER_INCH = 130
 
 def show(figure: Figure, table: Table, judged: bool, console: Console) -> None:
     """Print the rows and, if they are to be `judged`, what was expected and did not come out so."""
-    grid = Grid(title=f"{figure.title}\n{figure.source}; ours is simulated", title_justify="left")
+    console.print(f"{figure.title}\n{figure.source}; ours is simulated", markup=False)
+    grid = Grid()
     for column in table.columns:
         grid.add_column(column, justify="right")
     for row in table.rows:
