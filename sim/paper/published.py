@@ -40,9 +40,17 @@ LOAD_99TH = {1: 4.8, 2: None, 5: None, 10: None, 20: 1.6}
 """SIGCOMM 2001, figure 9: 99th percentile of keys per node over the mean, by virtual nodes; 10^4 nodes, 10^6 keys."""
 
 LOAD_1ST = {1: 0.0, 2: None, 5: None, 10: None, 20: 0.5}
+"""The same of the 1st percentile."""
+
+LOAD_99TH_BY_KEYS = {500_000: 4.6}
+LOAD_MOST_BY_KEYS = {500_000: 9.1}
+"""SIGCOMM 2001, figure 8: 99th percentile and fullest of 10^4 nodes over the mean, by keys; the latter of one ring."""
+
 LOAD_99TH_REFERENCE = {1: 4.65, 2: 3.33, 5: 2.37, 10: 1.93, 20: 1.65}
 LOAD_1ST_REFERENCE = {1: 0.01, 2: 0.06, 5: 0.23, 10: 0.38, 20: 0.51}
 LOAD_99TH_BY_KEYS_REFERENCE = {100_000: 4.80, 500_000: 4.66, 1_000_000: 4.64}
+LOAD_MOST_BY_KEYS_REFERENCE = {100_000: 14.8, 500_000: 11.1, 1_000_000: 12.7}
+"""The same of one ring each of a reference simulator."""
 
 FAILURES_PATH = {0.0: 3.84, 0.1: 4.03, 0.2: 4.22, 0.3: 4.44, 0.4: 4.69, 0.5: 5.09}
 FAILURES_TIMEOUTS = {0.0: 0.0, 0.1: 0.60, 0.2: 1.17, 0.3: 2.02, 0.4: 3.23, 0.5: 5.10}
