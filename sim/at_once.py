@@ -6,6 +6,7 @@ is dead says nothing, which costs a call its time-out.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -28,9 +29,10 @@ class Asker:
 
 
 class AtOnce:
-    """Processes by address. Whoever is not among them is dead."""
+    """Processes by address. Whoever is not among them is dead; `unanswered` counts calls to the dead by request."""
 
     def __init__(self, hosts: Iterable[Host]) -> None:
+        self.unanswered: Counter[type] = Counter()
         self._hosts = {host.kernel.address: host for host in hosts}
 
     def finish(self, operation: Operation[R]) -> R:
@@ -53,6 +55,7 @@ class AtOnce:
         to = call.to
         host = self._hosts.get(to.address)
         if host is None:
+            self.unanswered[type(call.request)] += 1
             raise PeerUnreachable(f"no reply from {to.address}")
         answer = host.serve(Request(PROTOCOL_VERSION, host.settings.cluster, 1, call.request, (to.id, to.incarnation)))
         if answer is None or hasattr(answer, "send"):
