@@ -155,7 +155,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         )
         axes.plot(*series(told, "failed", f"reference {column}"), "+", color=colour, label=f"reference, {column}")
     axes.set_xlabel("probability that a node has failed")
-    axes.set_ylabel(f"living members after the first; dead ones asked (N = {NODES:,}, r = {LONG})")
+    axes.set_ylabel(f"members asked: living ones, dead ones (lists of {LONG})")
     axes.legend()
 
 

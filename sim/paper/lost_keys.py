@@ -145,7 +145,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
             *series(told, "failed", "not found", replicas=replicas), "o", fillstyle="none", label=f"ours, {label}"
         )
         shares, expected = series(told, "failed", "expected", replicas=replicas)
-        axes.plot(shares, expected, ":", color="grey")
+        axes.plot(shares, expected, ":", color="grey", label="each holder failed by itself" if replicas > 1 else None)
     axes.plot(*series(told, "failed", "published not found"), "xr", label=f"published: {LOST_KEYS}")
     axes.set_xlabel(f"share of the {measured[0].parameters['nodes']:,} nodes that failed at once")
     axes.set_ylabel("share of the keys that are not found afterwards")

@@ -39,6 +39,7 @@ WAYS = ("iterative", "to predecessor", "recursive")
 ASKERS, LOOKUPS, WARM = 40, 25, 5
 """Each asker's first lookups are not counted: until they are answered it does not know how long to wait."""
 
+TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
 LOST_SHARE = 0.01
 NEAR = 0.2
 """How far from the published medians ours may lie: the underlays are not the same."""
@@ -170,9 +171,11 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
             axes.plot(*known, "x", color=colour, markersize=10, label=f"published (to be checked), {way}, {theirs}")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
+    axes.minorticks_off()
     axes.set_xlabel("nodes")
     axes.set_ylabel("latency of a lookup over that of the direct way\n(median; 10th to 90th percentile)")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", ncols=2)
 
 
 FIGURE = Figure(
