@@ -42,7 +42,7 @@ def path_lengths(hosts: list[Host], lookups: int, rng: random.Random) -> Counter
 class TableRule:
     """How table II counts, by nothing but sorted identifiers: of fingers and list the last before the key, or lower.
 
-    Whoever owns the key knows it from its predecessor, and takes no hop.
+    Whoever owns the key knows it from its predecessor, and takes no hop. Who was found dead is not tried again.
     """
 
     def __init__(self, identifiers: list[int], successors: int) -> None:

@@ -109,6 +109,7 @@ def row_of(failed, lost=0, path=None, waits=None):
     return {"failed": failed, "lookups": 100, "lost": lost, "wrong": 0, "hops": hops, "timeouts": timeouts} | {
         "rule hops": hops,
         "rule timeouts": timeouts,
+        "ring timeouts": [waits / 100 - 0.1, waits / 100 + 0.1],
     }
 
 
@@ -138,6 +139,16 @@ def test_what_differs_is_told(changes):
 
     assert [text for text, holds in told.agrees if not holds] != []
     assert all("40% failed" in text for text, holds in told.agrees if not holds)
+
+
+def test_another_way_than_the_rule_is_told():
+    """A path that is longer than by the rule on the same rings."""
+    cells = measured()
+    row = cells[0].result["rows"][2]
+    row["rule hops"] = {"3": 90, "4": 10}
+
+    (said,) = [text for text, holds in failures.table(cells).agrees if not holds]
+    assert said.startswith("lists of 20, 20% failed: path and time-outs within 5% of the rule's")
 
 
 def test_published_points_are_drawn_as_crosses():
