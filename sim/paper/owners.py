@@ -13,8 +13,7 @@ from chord.messages import Pointer
 from chord.trace import EventTrace
 from sim.cluster import Cluster
 
-COME = ("joined", "rejoin failed")
-GONE = ("left", "rejoining")
+COME, GONE = ("joined", "rejoin failed"), ("left", "rejoining")
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +52,6 @@ class Owners:
         if row.kind in COME:
             members = self._cluster.nodes[row.address].host.members
             self._add(next(member for member in members if member.me.id == row.node))
-        else:
-            self._drop(row.node)
         self.changed()
 
     def changed(self) -> None:
@@ -82,7 +79,7 @@ class Owners:
                 return
 
     def _following(self, key: int) -> Iterator[Member]:
-        """The members from the first at or after a key on; those whose process has ended are forgotten."""
+        """The members from the first at or after a key on; those that are none any more are forgotten."""
         at = bisect_left(self._identifiers, key)
         for member in (*self._members[at:], *self._members[:at]):
             node = self._cluster.nodes.get(member.me.address)

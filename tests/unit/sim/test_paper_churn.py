@@ -84,27 +84,68 @@ def test_an_answer_may_name_whoever_owned_the_key_since_it_was_asked_for():
     assert ring.owners.answered(ring.owners.ask(first.id), None) == (False, False)
 
 
-def test_lookups_fail_where_lists_are_too_short_for_the_crashes():
-    """Lists of one entry, and half of the members gone in the time of a stabilization: so the count can count."""
-    settings = Settings(successors=1, replicas=1, failures=0, stabilize_s=40.0, fingers_s=300.0, heal_s=3_600.0)
-    ring = Churning(1, settings, exponential(0.050), 40, 0.5, crash=True)
-    lookups = Lookups(ring, 100, 2.0)
-    ring.scheduler.run_for(120.0)
+def test_an_owner_of_a_moment_between_question_and_answer_is_right():
+    """It was neither the owner when the question was asked, nor when the answer came."""
+    ring = Churning(1, FREQUENT, constant(0.010), 12, NEVER, crash=True)
+    first, second, third, fourth = sorted((member.me for member in ring.members()), key=lambda pointer: pointer.id)[:4]
+    questions = [ring.owners.ask(first.id) for _ in range(3)]
+    ring.crash(first.address)
+    ring.crash(second.address)
 
-    assert lookups.all_begun
-    assert lookups.wrong + lookups.erred > 5
-    assert 0 < lookups.failed_twice <= lookups.wrong + lookups.erred
-    assert sum(lookups.hops.values()) == sum(lookups.timeouts.values()) <= 100
-    assert sum(number * times for number, times in lookups.timeouts.items()) > 0
+    assert ring.owners.answered(questions[0], second) == (True, False)
+    assert ring.owners.answered(questions[1], third) == (True, True)
+    assert ring.owners.answered(questions[2], fourth) == (False, False)
+
+
+def test_a_leaver_shares_its_keys_once_it_has_handed_over():
+    """From then on nobody is wrong who names the member after it, though it lives until both neighbours know."""
+    ring = Churning(1, FREQUENT, constant(0.010), 12, NEVER, crash=False)
+    leaver, after = sorted(ring.members(), key=lambda member: member.me.id)[:2]
+    question = ring.owners.ask(leaver.me.id)
+    assert right_owners(ring, leaver.me.id) == {leaver.me}
+    ring.start_leaving(leaver.me.address, 10.0)
+    ring.scheduler.run_until(lambda: leaver.handed_over, 5.0)
+
+    assert leaver.active
+    assert ring.owners.answered(question, after.me) == (True, False)
+
+
+def test_lookups_fail_where_all_that_members_know_is_gone():
+    """Lists of one entry and 27 of 40 members crashed: lookups err, find many dead, and fail once more."""
+    settings = Settings(
+        successors=1, replicas=1, failures=0, stabilize_s=40.0, fingers_s=300.0, repair_s=3_600.0, heal_s=3_600.0
+    )
+    ring = Churning(1, settings, exponential(0.050), 40, NEVER, crash=True)
+    for address in list(ring.nodes)[1:28]:
+        ring.crash(address)
+    lookups = Lookups(ring, 60, 10.0)
+    ring.scheduler.run_for(40.0)
+
+    assert sum(lookups.hops.values()) == sum(lookups.timeouts.values()) == 60
+    assert 40 < lookups.failed_twice <= lookups.erred
+    assert sum(number * times for number, times in lookups.timeouts.items()) > 100
+
+
+def test_who_is_in_another_ring_names_wrong_owners():
+    """A ring in halves that do not hear of each other, judged as if it were one."""
+    ring = Churning(1, FREQUENT, constant(0.010), 10, NEVER, crash=True)
+    ring.network.split(list(ring.nodes)[:5], list(ring.nodes)[5:])
+    ring.scheduler.run_for(60.0)
+    lookups = Lookups(ring, 60, 10.0)
+    ring.scheduler.run_for(20.0)
+
+    assert 10 < lookups.wrong == lookups.wrong_strictly < 50
+    assert (lookups.erred, lookups.failed_twice) == (0, lookups.wrong)
 
 
 def test_rings_that_stand_still_have_neither_failures_nor_dead_to_wait_for():
-    """Every lookup is counted, and those that only came late are no time-outs."""
-    ring = Churning(1, churn.SETTINGS, exponential(0.050), 100, NEVER, crash=False)
+    """Every lookup is counted, and replies that only came late are told apart."""
+    ring = Churning(1, churn.SETTINGS, exponential(0.100), 50, NEVER, crash=False)
     lookups = Lookups(ring, 200, 10.0)
     ring.scheduler.run_for(80.0)
 
     assert sum(lookups.hops.values()) == 200 == lookups.timeouts[0]
+    assert lookups.late > 0
     assert (lookups.wrong, lookups.wrong_strictly, lookups.erred, lookups.failed_twice) == (0, 0, 0, 0)
 
 
