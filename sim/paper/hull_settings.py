@@ -41,7 +41,7 @@ def tried(quick: bool) -> Iterator[Tried]:
     if quick:
         yield from (DEFAULT, Tried(3.0), Tried(30.0))
         return
-    for stabilize_s in (SOME_STABILIZE_S[0], SOME_STABILIZE_S[-1]):
+    for stabilize_s in SOME_STABILIZE_S[1:]:  # with virtual nodes the shortest of them alone takes as long as the rest
         yield Tried(stabilize_s, vnodes=VNODES)
     for stabilize_s in STABILIZE_S:
         yield Tried(stabilize_s)

@@ -84,6 +84,18 @@ def test_lookups_are_timed_from_the_question_to_the_answer():
     assert max(lookups.latencies_ms) <= 100
 
 
+def test_lookups_with_wrong_answers_are_not_timed():
+    """A ring in halves that do not hear of each other, judged as if it were one."""
+    ring = Churning(1, CALM, constant(0.010), 10, NEVER, crash=True)
+    ring.network.split(list(ring.nodes)[:5], list(ring.nodes)[5:])
+    ring.scheduler.run_for(120.0)
+    lookups = Timed(ring, 5.0)
+    ring.scheduler.run_for(20.0)
+
+    assert lookups.answered > 50
+    assert 10 < sum(lookups.latencies_ms.values()) < lookups.answered - 10
+
+
 def test_a_wrong_answer_has_no_latency():
     """It counts as answered, and not as right."""
     told = hull.table([cell(DEFAULT, [100, 200, 300], 50.0, answered=4)])

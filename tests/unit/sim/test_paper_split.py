@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from chord.settings import Settings
 from sim.cluster import Cluster
 from sim.ideal import start_ideal
 from sim.paper import split
@@ -26,22 +27,23 @@ def column(told, name):
 
 def test_rings_are_counted_along_the_first_successors():
     """Two rings are two, whoever leads onto one belongs to it, and who knows nobody is a ring by itself."""
-    one, other = Cluster(1), Cluster(2)
+    one, other = Cluster(1, Settings(cluster="one")), Cluster(2)
     start_ideal(one, 5, upkeep=False)
     assert count_rings(one.members()) == 1
 
-    for number in range(3):
-        node = other.place(f"10.9.9.{number}:5000")
-        node.host.members[0].active = True
-    alone = other.members()
-    assert count_rings([*one.members(), *alone]) == 4
+    for number in range(20):
+        other.place(f"10.9.9.{number}:5000")
+    before, first, second = sorted(other.members(), key=lambda member: member.me.id)[:3]
+    for member in (before, first, second):
+        member.active = True
+    assert count_rings([*one.members(), *other.members()]) == 4
 
-    first, second, third = (member.me for member in alone)
-    alone[0].state = alone[0].state.with_list((second,), closes=True)
-    alone[1].state = alone[1].state.with_list((first,), closes=True)
-    alone[2].state = alone[2].state.with_list((one.members()[0].me,), closes=False)
-    assert count_rings([*one.members(), *alone]) == 2
-    assert third not in (first, second)
+    first.state = first.state.with_list((second.me,), closes=True)
+    second.state = second.state.with_list((first.me,), closes=True)
+    onto = min(one.members(), key=lambda member: member.me.id)
+    before.state = before.state.with_list((onto.me,), closes=False)
+    assert before.me.id < onto.me.id
+    assert count_rings([*one.members(), *other.members()]) == 2
 
 
 def test_a_split_is_seen_and_healed(small):
