@@ -28,7 +28,7 @@ demo: $(READY_DEMO) ## Show Ringcast at work: a ring, zones of brokers, two kill
 	@$(VENV_PYTHON) -m experiments demo $(ARGS)
 
 test: $(READY_TEST) ## Run the tests; ARGS="-k lookup" chooses among them
-	@$(VENV_PYTHON) -m pytest $(ARGS)
+	@$(VENV_PYTHON) -m pytest -n 2 $(ARGS)
 
 campaign: $(READY_TEST) ## Run what is too long for `test`: 100,000 chaos runs, every schedule of small rings, 500 rounds on real ones, ...
 	@$(VENV_PYTHON) -m sim campaign --runs 100000

@@ -106,7 +106,7 @@ class Member:
             self.heard_at = self.kernel.now
             self.adopted = False
             self.reach.moved()
-        if new.alone:
+        if new.alone and new.predecessor is None:  # else somebody has joined, and may have taken its arc over
             self.reach.alone()
         if new.predecessor != old.predecessor or new.successors != old.successors:
             self.start_repairing()

@@ -6,10 +6,15 @@ Plain transitions: they ask nobody, and the time is passed in. docs/decisions/01
 from __future__ import annotations
 
 from chord.identifiers import IdentifierSpace, between, between_right
+from chord.messages import Pointer
 
 SEASONED_S = 10.0
 """How long a member has its records before it counts as one that was there when a neighbour died: a few times what it
 takes to find that out."""
+
+
+TAKERS_KEPT = 16
+"""More than join between two others before one of them has its records."""
 
 
 class Reach:
@@ -31,6 +36,7 @@ class Reach:
         self._space = space
         self._complete_since = now - SEASONED_S
         self._answered: int | None = None
+        self._takers: dict[Pointer, int] = {}
 
     def covers(self, key: int) -> bool:
         """Whether what is stored under the key is all here."""
@@ -39,6 +45,11 @@ class Reach:
     def stands_in(self, key: int) -> bool:
         """Whether it answers for a predecessor that owns the key: until that one has said that it has its records."""
         return not self.predecessor_complete or self.covers(key)
+
+    def taker(self, key: int) -> Pointer | None:
+        """Who has taken the key's arc over from here, the nearest after the key: it has its records, or may have."""
+        takers = [taker for taker, low in self._takers.items() if between_right(low, key, taker.id)]
+        return min(takers, key=lambda taker: self._space.distance(key, taker.id), default=None)
 
     def seasoned(self, now: float) -> bool:
         """Whether all records have been here since before any death that the ring is still busy with."""
@@ -49,6 +60,7 @@ class Reach:
     def join(self, after: int) -> None:
         """The member has a place in the ring, and yet to fetch what is stored there, as far back as `after`."""
         self.complete = False
+        self._takers.clear()
         self.joined_after = after
 
     def completed(self, now: float) -> None:
@@ -76,18 +88,32 @@ class Reach:
             return self.low
         return max(self.low, (self._answered - 1) % self._space.size, key=self._length)
 
+    # Records go ----------------------------------------------------------------------------------------------------
+
+    def taken(self, low: int, by: Pointer) -> None:
+        """The predecessor has (low, it], or was given the last of it just now."""
+        self._takers.pop(by, None)
+        if len(self._takers) >= TAKERS_KEPT:
+            del self._takers[next(iter(self._takers))]
+        self._takers[by] = low
+
+    def taker_gone(self, taker: Pointer) -> None:
+        """It did not answer: what it has taken is answered for here as before."""
+        self._takers.pop(taker, None)
+
     # Neighbours come and go ----------------------------------------------------------------------------------------
 
     def alone(self) -> None:
         """There is nobody else who could hold anything."""
         self.low = self._me
+        self._takers.clear()
 
     def moved(self) -> None:
         """The predecessor is another one, or there is none."""
         self.predecessor_complete = False
         self.moves += 1
 
-    def told(self, predecessor: int, complete: bool) -> int | None:
+    def told(self, predecessor: Pointer, complete: bool) -> int | None:
         """The predecessor says whether it has its records. If so, what lies up to it is not answered for here any more.
 
         Returns `low` when that is (low, predecessor]: all here, or answered for, until now. None when it is nothing.
@@ -96,13 +122,14 @@ class Reach:
         if not (complete and self.complete):
             return None
         low = self.answered_after()
-        if not between(low, predecessor, self._me):
+        if not between(low, predecessor.id, self._me):
             return None
-        if self.covers(predecessor):
-            self.low = predecessor
+        self.taken(low, predecessor)
+        if self.covers(predecessor.id):
+            self.low = predecessor.id
             self._answered = None
         else:  # there may be more of them between the two, for a next predecessor
-            self._answered = (predecessor + 1) % self._space.size
+            self._answered = (predecessor.id + 1) % self._space.size
         return low
 
     def _length(self, low: int) -> int:

@@ -63,6 +63,9 @@ def _get(member: Member, request: Get) -> Page | Operation[Page]:
     _require_records(member)
     if request.acting:
         _require_stand_in(member, key)
+        taker = _taker(member, key)
+        if taker is not None:
+            return _get_at_taker(member, taker, request)
     else:
         member.require_owner(key)
         if not member.reach.complete:
@@ -84,6 +87,33 @@ def _get_passed_on(member: Member, request: Get) -> Operation[Page]:
     return member.store.page(request.name, request.after, member.kernel.now)
 
 
+def _taker(member: Member, key: int) -> Pointer | None:
+    """Who has taken the key's arc over though it is not the predecessor any more, so that nobody passes on for it.
+
+    Somebody has joined behind it that does not know of it yet. What that one passes on here belongs there.
+    """
+    taker = member.reach.taker(key)
+    return None if taker == member.state.predecessor else taker
+
+
+def _get_at_taker(member: Member, taker: Pointer, request: Get) -> Operation[Page]:
+    try:
+        return (yield from call(taker, request, Page, attempts=2))
+    except (PeerUnreachable, NotMember):
+        member.reach.taker_gone(taker)
+    answer = _get(member, request)
+    return answer if isinstance(answer, Page) else (yield from answer)
+
+
+def _put_at_taker(member: Member, taker: Pointer, request: Put) -> Operation[Stored]:
+    try:
+        return (yield from call(taker, request, Stored))
+    except (PeerUnreachable, NotMember):
+        member.reach.taker_gone(taker)
+    answer = _put(member, request)
+    return answer if isinstance(answer, Stored) else (yield from answer)
+
+
 def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
     yield from gather_record(member, key)
     _require_still(member)
@@ -99,6 +129,9 @@ def _put(member: Member, request: Put) -> Stored | Operation[Stored]:
         raise Busy(f"{member.me} is leaving the ring")
     if request.acting:
         _require_stand_in(member, key)
+        taker = _taker(member, key)
+        if taker is not None:
+            return _put_at_taker(member, taker, request)
     else:
         member.require_owner(key)
         if not member.reach.complete and member.state.successors:
@@ -154,6 +187,7 @@ def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
         if not member.reach.covers((request.low + 1) % member.settings.space.size):
             return _arc_compared(member, request)
     page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
+    _note_taken(member, request, page)
     return replace(page, seasoned=True) if member.reach.seasoned(member.kernel.now) else page
 
 
@@ -176,4 +210,13 @@ def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:
     yield from gather_arc(member, request.low, member.reach.low)
     if member.reach.moves == moves:
         member.reach.extend(request.low)
-    return member.store.arc(request.low, request.high, request.after, member.kernel.now)
+    page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
+    _note_taken(member, request, page)
+    return page
+
+
+def _note_taken(member: Member, request: FetchArc, page: Page) -> None:
+    """The last page of a take-over goes to the predecessor."""
+    predecessor = member.state.predecessor
+    if request.takeover and not page.more and predecessor is not None and predecessor.id == request.high:
+        member.reach.taken(request.low, predecessor)

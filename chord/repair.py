@@ -100,8 +100,10 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
     holder left, and whoever comes after it has never held anything.
     """
     wanted = member.settings.replicas - 1
+    distance = member.settings.space.distance
+    me = member.me.id
     asked = {member.me.address}
-    seasoned = 0
+    seasoned = reached = 0
     following = member.state.successors
     unheard = Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
     for _ in range(GATHER_LISTS):
@@ -114,12 +116,15 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
             if isinstance(outcome, RingcastError):
                 raise unheard
             seasoned += outcome
-        if seasoned >= wanted or not targets or any(pointer.id == member.me.id for pointer in following):
+        before, reached = reached, distance(me, following[-1].id) if following else 0
+        if seasoned >= wanted or reached <= before or any(pointer.id == me for pointer in following):
             return
         try:
             view = yield from call(following[-1], GetNeighbours(observe=True), Neighbours, attempts=2)
         except RingcastError as error:
             raise unheard from error
+        if not view.successors:
+            raise unheard  # it has lost the ring itself
         following = view.successors
     raise unheard
 

@@ -78,7 +78,7 @@ def _heard(member: Member, state: RingState, sender: Pointer, complete: bool) ->
         return
     member.state = state
     member.heard_at = member.kernel.now
-    low = member.reach.told(sender.id, complete)
+    low = member.reach.told(sender, complete)
     if low is not None:
         member.start_yielding(low, sender)
     if state.successors or state.whole:

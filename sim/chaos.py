@@ -114,7 +114,11 @@ class Chaos:
         while self.plan.least and sum(self.stage.verdict.faults.values()) < LEAST_FAULTS:
             if self.cluster.now > end:
                 raise Stuck("\n".join([f"the ring did not rest within {MORE_WITHIN_S:.0f} s", *self._why()]))
-            self._perform_one("join" if len(self.cluster.nodes) < LARGEST else "restart")
+            before = sum(self.stage.verdict.faults.values())
+            if len(self.cluster.nodes) < LARGEST:
+                self._perform_one("join")
+            if sum(self.stage.verdict.faults.values()) == before:  # there is no room, or there are no identifiers left
+                self._perform_one("restart")
             self._run_for(2 * POLL_S)
 
     def _heal(self) -> None:

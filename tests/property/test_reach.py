@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chord.identifiers import IdentifierSpace
+from chord.messages import Pointer
 from chord.reach import Reach
 
 SPACE = IdentifierSpace(5)
@@ -16,6 +17,11 @@ ME = 21
 
 keys = st.integers(0, SPACE.size - 1)
 others = keys.filter(lambda key: key != ME)
+
+
+def at(identifier: int) -> Pointer:
+    """A member there."""
+    return Pointer(identifier, f"n{identifier}:1", 1)
 
 
 def reach(low: int = ME) -> Reach:
@@ -72,7 +78,7 @@ def test_what_is_given_up_was_here(low, predecessor):
     one = reach(low)
     before = here(one)
 
-    given_up = one.told(predecessor, complete=True)
+    given_up = one.told(at(predecessor), complete=True)
 
     assert here(one) == before - walk(ME, predecessor)
     assert before - here(one) == (set() if given_up is None else walk(given_up, predecessor))
@@ -84,7 +90,7 @@ def test_who_lacks_its_records_is_given_nothing(low, predecessor):
     one = reach(low)
     before = here(one)
 
-    assert one.told(predecessor, complete=False) is None
+    assert one.told(at(predecessor), complete=False) is None
     assert here(one) == before
     assert all(one.stands_in(key) for key in range(SPACE.size))
 
@@ -96,7 +102,7 @@ def test_whoever_lacks_records_itself_gives_nothing_up(low, predecessor):
     one.join(predecessor)
     before = here(one)
 
-    assert one.told(predecessor, complete=True) is None
+    assert one.told(at(predecessor), complete=True) is None
     assert here(one) == before
 
 
@@ -104,7 +110,7 @@ def test_whoever_lacks_records_itself_gives_nothing_up(low, predecessor):
 def test_nobody_stands_in_for_a_predecessor_that_has_its_records(low, predecessor, key):
     """But for what is still all here; and for anybody once the predecessor is another one."""
     one = reach(low)
-    one.told(predecessor, complete=True)
+    one.told(at(predecessor), complete=True)
 
     assert one.stands_in(key) == one.covers(key)
     one.moved()
@@ -123,7 +129,7 @@ def test_what_was_answered_for_is_given_up_too(low, answered, predecessors):
         one.answered(key)
 
     for predecessor in predecessors:
-        given_up = one.told(predecessor, complete=True)
+        given_up = one.told(at(predecessor), complete=True)
 
         gone = owed - walk(predecessor, ME)
         assert gone <= (set() if given_up is None else walk(given_up, predecessor))
@@ -161,6 +167,6 @@ def test_what_was_given_up_is_given_up_once(answered, predecessor):
     """The predecessor says every time that it has its records."""
     one = reach(ME - 1)
     one.answered(answered)
-    assume(one.told(predecessor, complete=True) is not None)
+    assume(one.told(at(predecessor), complete=True) is not None)
 
-    assert one.told(predecessor, complete=True) is None
+    assert one.told(at(predecessor), complete=True) is None

@@ -398,3 +398,16 @@ def test_a_knob_out_of_range_is_refused(knob, value):
     """Settings say what is wrong with them."""
     with pytest.raises(LocalProtocolError, match=str(value)):
         Settings(**{knob: value})
+
+
+def test_who_has_been_joined_has_not_all_there_is_any_more():
+    """It still lists nobody: what a joiner has taken over stays taken over when the next one comes."""
+    one = member(predecessor=None, successors=())
+    assert one.state.alone
+    one.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=True)))
+    assert not one.reach.covers(250)
+
+    one.serve(Request(1, "ringcast", 1, Notify(pointer(400), complete=False)))
+
+    assert not one.reach.covers(250)
+    assert one.reach.taker(250) == pointer(300)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from chord.reach import SEASONED_S, Reach
+from chord.messages import Pointer
+from chord.reach import SEASONED_S, TAKERS_KEPT, Reach
 from tests.unit.chord.worlds import SPACE
 
 ME = 500
+
+
+def at(identifier: int) -> Pointer:
+    """A member there."""
+    return Pointer(identifier, f"n{identifier}:1", 1)
 
 
 def test_a_member_is_seasoned_when_it_has_had_its_records_for_a_while():
@@ -37,11 +43,11 @@ def test_a_reach_shrinks_when_the_predecessor_has_its_records():
     one = Reach(ME, SPACE, 100.0)
     one.low = 300
 
-    assert one.told(450, complete=False) is None
+    assert one.told(at(450), complete=False) is None
     assert one.low == 300
-    assert one.told(450, complete=True) == 300
+    assert one.told(at(450), complete=True) == 300
     assert one.low == 450
-    assert one.told(450, complete=True) is None
+    assert one.told(at(450), complete=True) is None
 
 
 def test_a_reach_does_not_grow_when_the_predecessor_is_gone():
@@ -53,7 +59,7 @@ def test_a_reach_does_not_grow_when_the_predecessor_is_gone():
     one.answered(420)
 
     assert not one.covers(420)
-    assert one.told(430, complete=True) == 419
+    assert one.told(at(430), complete=True) == 419
     assert one.low == 450
 
 
@@ -63,10 +69,54 @@ def test_the_furthest_of_what_was_answered_for_counts():
     one.low = 450
     for key in (440, 410, 430, 480):
         one.answered(key)
-    assert one.told(420, complete=True) == 409
+    assert one.told(at(420), complete=True) == 409
 
     one = Reach(ME, SPACE, 100.0)
     one.low = 450
     one.answered(440)
     one.extend(430)
-    assert one.told(445, complete=True) == 430
+    assert one.told(at(445), complete=True) == 430
+
+
+def test_what_a_predecessor_has_taken_is_its_own_while_others_come():
+    """The nearest taker after a key counts; whoever did not answer counts no more, and a joiner knows of none."""
+    one = Reach(ME, SPACE, 100.0)
+    one.low = 300
+    one.told(at(400), complete=True)
+    one.moved()
+    one.taken(300, at(450))
+
+    assert [one.taker(key) for key in (300, 301, 400, 401, 450, 451)] == [
+        None,
+        at(400),
+        at(400),
+        at(450),
+        at(450),
+        None,
+    ]
+    one.taker_gone(at(400))
+    assert one.taker(350) == at(450)
+
+    one.join(450)
+    assert one.taker(350) is None
+
+
+def test_so_many_takers_are_remembered_and_no_more():
+    """The longest known go first; one that takes anew is known anew."""
+    one = Reach(ME, SPACE, 100.0)
+    for step in range(TAKERS_KEPT):
+        one.taken(300 + step, at(301 + step))
+    one.taken(300, at(301))
+    one.taken(400, at(401))
+
+    assert [one.taker(key) for key in (301, 302, 303, 401)] == [at(301), None, at(303), at(401)]
+
+
+def test_who_is_alone_is_asked_by_nobody_who_took_anything():
+    """All others are gone."""
+    one = Reach(ME, SPACE, 100.0)
+    one.taken(300, at(400))
+
+    one.alone()
+
+    assert one.taker(350) is None

@@ -8,7 +8,7 @@ import pytest
 
 from chord import maintenance
 from chord.effects import call, cast
-from chord.errors import Busy
+from chord.errors import Busy, Refused
 from chord.host import Host
 from chord.messages import (
     CompareArc,
@@ -18,6 +18,7 @@ from chord.messages import (
     Get,
     GetNeighbours,
     Leave,
+    Neighbours,
     Noted,
     Notify,
     Nudge,
@@ -25,10 +26,11 @@ from chord.messages import (
     Put,
     Reply,
     Request,
+    Same,
     Stored,
 )
 from chord.settings import Settings
-from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, client, host
+from tests.unit.chord.worlds import SETTINGS, SPACE, World, boot, client, host, pointer, scripted
 
 LEASE_S = 600.0
 
@@ -252,3 +254,66 @@ def test_a_member_without_a_successor_takes_nothing(world):
 
     with pytest.raises(Busy, match="has lost all its successors"):
         member.require_owner(50)
+
+
+def outcome(world: World, one: Host, body: Get | Put):
+    """What a process answers, whether at once or after asking others."""
+    answer = one.members[0].serve(Request(1, "ringcast", 1, body))
+    return world.finish(one.kernel, answer) if hasattr(answer, "send") else answer
+
+
+def test_who_has_taken_an_arc_over_is_asked_for_those_who_know_nothing_of_it(world):
+    """A second joiner has come behind the first, which may have its records by now; the second has passed this on."""
+    hosts = boot(world, [100, 800])
+    member = hosts[1].members[0]
+    taker = scripted(world, "n300:1", _as_owner)
+    scripted(world, "n500:1", _as_owner)
+    put(world, hosts[0], "k200", b"old")
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    ask = FetchArc(100, 300, ("", ""), takeover=True)
+
+    def passed_on() -> list[object]:
+        return [body(request) for request in taker if isinstance(body(request), Get | Put)]
+
+    assert outcome(world, hosts[1], ask).entries[0].value == b"old"
+    outcome(world, hosts[1], Put("k200", "e", b"1", LEASE_S, acting=True))
+    assert passed_on() == []
+
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(500), complete=False)))
+    requests = [Put("k200", "e", b"2", LEASE_S, acting=True), Get("k200", acting=True)]
+    assert [outcome(world, hosts[1], request) for request in requests] == [Stored(77, 3), Page((), more=False)]
+    assert passed_on() == requests
+    assert [entry.value for entry in outcome(world, hosts[1], Get("k400", acting=True)).entries] == []
+    assert len(passed_on()) == 2
+
+    world.crash("n300:1")
+    assert outcome(world, hosts[1], Put("k200", "e", b"3", LEASE_S, acting=True)).version != 77
+    assert [entry.value for entry in outcome(world, hosts[1], Get("k200", acting=True)).entries] == [b"3"]
+
+
+def test_an_arc_that_its_taker_has_is_not_asked_of_it(world):
+    """It has said so itself: whoever passes on here for its arc is refused."""
+    hosts = boot(world, [100, 800])
+    member = hosts[1].members[0]
+    scripted(world, "n300:1", _as_owner)
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    outcome(world, hosts[1], FetchArc(100, 300, ("", ""), takeover=True))
+    assert member.reach.taker(200) == pointer(300)
+
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=True)))
+
+    with pytest.raises(Refused):
+        outcome(world, hosts[1], Get("k200", acting=True))
+
+
+def _as_owner(request: Request):
+    match request.body:
+        case Put():
+            return Stored(77, 3)
+        case Get():
+            return Page((), more=False)
+        case GetNeighbours():
+            return Neighbours(pointer(request.to[0]), None, (pointer(800),), whole=False)
+        case CompareArc():
+            return Same(same=True)
+    return Noted()

@@ -11,16 +11,20 @@ from chord.errors import (
 from chord.messages import (
     CompareArc,
     Copy,
+    FetchArc,
     Get,
+    GetNeighbours,
+    Neighbours,
     Notify,
     Page,
     Put,
     Request,
     Stored,
 )
-from chord.repair import repair
+from chord.repair import gather_arc, repair
+from chord.ring_state import RingState
 from tests.unit.chord.stored import LEASE_S, get, held, put
-from tests.unit.chord.worlds import World, boot, client, host, pointer
+from tests.unit.chord.worlds import SPACE, World, boot, client, host, pointer, scripted
 
 
 def compared(world: World, by: str) -> list[tuple[str, CompareArc]]:
@@ -120,3 +124,54 @@ def test_an_owner_that_cannot_ask_does_not_guess(world):
         Busy, match=r"has not heard yet what the former owner of \(00000000000000f9, 00000000000000fa\] stored"
     ):
         world.finish(kernel, call(member.me, Put("k250", "e", b"w", LEASE_S), Stored, attempts=4))
+
+
+def at(identifier: int) -> str:
+    return {100: "n100:1", 600: "c:1", 700: "c:1"}.get(identifier, "b:1")
+
+
+@pytest.mark.parametrize("end", [(100, 200), (300, 400)])
+def test_what_a_dead_member_stored_is_asked_for_all_around_the_ring(world, end):
+    """Past lists that name only processes that were asked already, and no further than once around."""
+    lists = {300: (400, 500), 500: (600, 700), 700: end}
+
+    def answer(request: Request):
+        match request.body:
+            case FetchArc():
+                return Page((), more=False)
+            case GetNeighbours():
+                identifier = request.to[0]
+                row = tuple(pointer(each, at(each)) for each in lists[identifier])
+                return Neighbours(pointer(identifier, at(identifier)), None, row, whole=False)
+
+    asked = {address: scripted(world, address, answer) for address in ("b:1", "c:1")}
+    one = host(world, 100)
+    member = one.members[0]
+    member.active = True
+    member.state = RingState(
+        member.me, SPACE, 2, 1, tuple(pointer(each, at(each)) for each in (200, 300)), whole=False, predecessor=None
+    )
+
+    world.finish(one.kernel, gather_arc(member, 50, 90))
+
+    fetched = {address: sum(isinstance(each.body, FetchArc) for each in got) for address, got in asked.items()}
+    assert fetched == {"b:1": 1, "c:1": 1}
+
+
+def test_a_member_that_has_lost_the_ring_is_no_end_of_it(world):
+    """Nothing is known of whoever comes after it."""
+
+    def answer(request: Request):
+        if isinstance(request.body, FetchArc):
+            return Page((), more=False)
+        return Neighbours(pointer(300), None, (), whole=False)
+
+    for address in ("n200:1", "n300:1"):
+        scripted(world, address, answer)
+    one = host(world, 100)
+    member = one.members[0]
+    member.active = True
+    member.state = RingState(member.me, SPACE, 2, 1, (pointer(200), pointer(300)), whole=False, predecessor=None)
+
+    with pytest.raises(Busy, match="has not heard yet what the former owner"):
+        world.finish(one.kernel, gather_arc(member, 50, 90))
