@@ -11,6 +11,7 @@ from sim.cli_paper import paper
 from sim.cli_replay import replay
 from sim.cli_ring import ring
 from sim.cli_scenario import scenario
+from sim.cli_static import static
 
 app = typer.Typer(
     add_completion=False,
@@ -26,4 +27,5 @@ app.command()(ring)
 app.command()(replay)
 app.command()(exhaust)
 app.command()(paper)
+app.command()(static)
 app.command()(scenario)
