@@ -38,11 +38,15 @@ if engine.fastest() is Engine.numba:
 
 @st.composite
 def drawn(draw, most=64):
-    """A space, and the identifiers of a ring in it in order."""
+    """A space, and the identifiers of a ring in it in order; some lie where fingers of one place begin."""
     space = IdentifierSpace(draw(st.integers(1, 10) | st.just(63) | st.just(64)))
-    identifiers = st.integers(0, space.size - 1)
+    anywhere = st.integers(0, space.size - 1)
     edges = st.sampled_from([0, space.size - 1, space.size // 2])
-    chosen = draw(st.sets(identifiers | edges, min_size=1, max_size=min(most, space.size)))
+    begin = draw(anywhere)
+    fingers = st.tuples(st.integers(0, space.bits - 1), st.integers(-1, 1)).map(
+        lambda finger: (begin + 2 ** finger[0] + finger[1]) % space.size
+    )
+    chosen = draw(st.sets(anywhere | edges | fingers | st.just(begin), min_size=1, max_size=min(most, space.size)))
     return space, sorted(chosen)
 
 
