@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import multiprocessing
-import signal
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Generator
 from typing import Any
 
 import msgspec
 
 from sim.chaos import Chaos
+from sim.parallel import results
 from sim.plan import draw
 from sim.stage import Verdict
 
-PR_SET_PDEATHSIG = 1
-GARBAGE_EVERY = 50_000
-"""Objects between two looks of the collector of garbage: 5 % of a run goes into them otherwise."""
-
 FAILURES_KEPT = 20
-WAITING_EACH = 8
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -90,46 +79,4 @@ def runs(first: int, count: int, jobs: int) -> Generator[Verdict, None, None]:
 
     Ends them when it is closed or interrupted, in the middle of what they do.
     """
-    seeds = range(first, first + count)
-    jobs = min(jobs, count)
-    if jobs == 1:
-        yield from map(judge, seeds)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _begin) as pool:
-        waiting: deque[Future[Verdict]] = deque()
-        try:
-            for seed in seeds:
-                with _uninterrupted():
-                    waiting.append(pool.submit(judge, seed))
-                if len(waiting) > WAITING_EACH * jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except (KeyboardInterrupt, GeneratorExit):
-            for process in multiprocessing.active_children():
-                process.kill()
-            raise
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Have SIGINT wait; it stays blocked in processes that are started meanwhile, which would say where it hit them."""
-    came: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if came:
-            signal.raise_signal(came[0])
-
-
-def _begin() -> None:
-    """Begin a process of the pool: it leaves interrupts to its parent, and ends with it, however it ends (prctl(2))."""
-    gc.freeze()  # what a run leaves behind is small, and what was there before it stays
-    gc.set_threshold(GARBAGE_EVERY)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return results(judge, range(first, first + count), min(jobs, count))

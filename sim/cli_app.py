@@ -7,9 +7,11 @@ import typer
 from sim.cli_campaign import campaign
 from sim.cli_chaos import chaos
 from sim.cli_exhaust import exhaust
+from sim.cli_paper import paper
 from sim.cli_replay import replay
 from sim.cli_ring import ring
 from sim.cli_scenario import scenario
+from sim.cli_static import static
 
 app = typer.Typer(
     add_completion=False,
@@ -24,4 +26,6 @@ app.command()(campaign)
 app.command()(ring)
 app.command()(replay)
 app.command()(exhaust)
+app.command()(paper)
+app.command()(static)
 app.command()(scenario)

@@ -25,6 +25,8 @@ MODULES = {
     "failover": "experiments.bench.failover",
     "clients": "experiments.bench.clients",
     "sim-events": "experiments.bench.sim_events",
+    "sim-lookups": "experiments.bench.sim_lookups",
+    "sim-static": "experiments.bench.sim_static",
 }
 
 

@@ -1,0 +1,95 @@
+"""`python -m sim paper`: the figures of the Chord papers, run anew."""
+
+from __future__ import annotations
+
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sim.cli_files import written_to
+from sim.commit import checked_out
+from sim.exits import FAILED, INTERRUPTED
+from sim.paper.figure import Figure
+
+
+def paper(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[FIGURE]...", help="Which; all by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Where tables, pictures and what was measured go.", metavar="DIR")] = Path(
+        "runs/paper"
+    ),
+    quick: Annotated[bool, typer.Option(help="A small form of each: less of everything, so more noise.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes that run side by side.", min=1, max=256)] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run the figures of the Chord papers by the production code, and tell ours beside the published ones.
+
+    Each leaves NAME.csv and NAME.png in DIR, and its cells under DIR/cells, with their seeds: what was measured by this
+    commit is not measured again, so a set that was stopped goes on. What does not come out as expected is told, but not
+    of the small form, and is no failure. Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+
+    \b
+    Examples:
+      python -m sim paper
+      python -m sim paper path-length load --out runs/two
+      python -m sim paper --quick --json
+    """
+    from sim.paper.figures import FIGURES  # only here, as they take their time to load
+
+    unknown = [name for name in names or [] if name not in FIGURES]
+    if unknown:
+        raise typer.BadParameter(f"there is no {unknown[0]!r}; there are {', '.join(FIGURES)}", param_hint="FIGURE")
+    figures = [FIGURES[name] for name in dict.fromkeys(names or FIGURES)]
+    with written_to(out):
+        told = _run(figures, out, quick, jobs, Console(stderr=as_json))
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+
+
+def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Console) -> list[dict[str, Any]]:
+    """Measure, show and keep one figure after the other; returns what JSON says of them."""
+    from sim.paper import course, report
+
+    commit = checked_out()
+    cells = out / ("cells-quick" if quick else "cells")
+    told = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        for figure in figures:
+            bar = progress.add_task(figure.name, total=len(figure.cells(quick)))
+            try:
+                advance = partial(progress.advance, bar)
+                measured = course.measured(figure, cells / figure.name, quick, jobs, commit, advance)
+            except KeyboardInterrupt:
+                progress.stop()
+                typer.echo(f"interrupted in {figure.name}; the same command goes on from there", err=True)
+                raise typer.Exit(INTERRUPTED) from None
+            except BrokenProcessPool:
+                progress.stop()
+                typer.echo(f"error: a process was killed in {figure.name}; fewer --jobs take less memory", err=True)
+                raise typer.Exit(FAILED) from None
+            table = figure.table(measured)
+            report.show(figure, table, not quick, console)
+            report.write_csv(table, out / f"{figure.name}.csv")
+            report.draw(figure, measured, out / f"{figure.name}.png")
+            wall_s = progress.tasks[bar].elapsed
+            told.append(
+                {
+                    "name": figure.name,
+                    "title": figure.title,
+                    "source": figure.source,
+                    "commit": commit,
+                    "quick": quick,
+                    "seeds": sorted({cell.parameters["seed"] for cell in measured}),
+                    "wall_s": None if wall_s is None else round(wall_s, 1),
+                    "columns": table.columns,
+                    "rows": table.rows,
+                    "expectations": [{"text": text, "holds": holds} for text, holds in table.agrees],
+                }
+            )
+    return told

@@ -1,0 +1,142 @@
+"""Path length against the number of nodes (SIGCOMM 2001, figure 10): fingers alone, and with successor lists."""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sim.paper.counts import mean, percentile, standard_error, total
+from sim.paper.figure import Figure, Measured, Parameters, Result, Table
+from sim.paper.published import PATH_FINGERS, PATH_LISTS
+from sim.paper.rings import ideal, path_lengths
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BITS = 64
+POWERS = range(3, 15)
+CELLS = 4
+FORMULA_FROM = 1 << 10
+TOLERANCE = 0.02
+STANDARD_ERROR = 0.005
+
+
+def cells(quick: bool) -> list[Parameters]:
+    """For each size and kind four cells of several rings: the fewer nodes, the farther rings lie apart."""
+    found: list[Parameters] = []
+    for power in reversed(range(3, 12) if quick else POWERS):
+        rings = max(4, round(160 * 2 ** (-(power - 3) / 2)))
+        for kind in ("fingers", "lists"):
+            for part in range(1 if quick else CELLS):
+                number = max(1, rings // 8) if quick else rings
+                lookups = (4_000 if quick else 60_000) // number
+                found.append({"nodes": 1 << power, "kind": kind, "rings": number, "lookups": lookups, "seed": part})
+    return found
+
+
+def measure(parameters: Parameters) -> Result:
+    """Hops of lookups in each ring, by production code; of small rings also by brute force, for the same lookups."""
+    nodes, lookups = int(parameters["nodes"]), int(parameters["lookups"])
+    fingers = parameters["kind"] == "fingers"
+    together: Counter[int] = Counter()
+    means, differ = [], 0
+    for ring in range(int(parameters["rings"])):
+        seed = int(parameters["seed"]) * 1_000 + ring
+        hosts = ideal(nodes, 1 if fingers else 2 * int(math.log2(nodes)), seed)
+        counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"))
+        if fingers and nodes < FORMULA_FROM:
+            identifiers = [host.members[0].me.id for host in hosts]
+            differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
+        together.update(counts)
+        means.append(mean(counts))
+    return {"counts": {str(hops): number for hops, number in together.items()}, "means": means, "differ": differ}
+
+
+def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:
+    """The same lookups by nothing but the definition of a finger: at each hop all of them are searched for.
+
+    Whoever owns the key knows it from its predecessor, and takes no hop.
+    """
+    ring = sorted(identifiers)
+    counts: Counter[int] = Counter()
+    for _ in range(lookups):
+        key = rng.getrandbits(BITS)
+        at = rng.choice(identifiers)
+        hops = 0
+        while _after(ring, key) != at and (left := (key - at) % 2**BITS) > (_after(ring, at + 1) - at) % 2**BITS:
+            steps = ((_after(ring, at + 2**index) - at) % 2**BITS for index in range(BITS))
+            at = (at + max(step for step in steps if step < left)) % 2**BITS
+            hops += 1
+        counts[hops] += 1
+    return counts
+
+
+def _after(ring: list[int], identifier: int) -> int:
+    """The first of the ring at or after an identifier."""
+    return ring[bisect_left(ring, identifier % 2**BITS) % len(ring)]
+
+
+def expected(nodes: int, kind: str) -> float | None:
+    """What the mean is held against: half log2 N - 0.138 where that holds, for fingers alone."""
+    return math.log2(nodes) / 2 - 0.138 if kind == "fingers" and nodes >= FORMULA_FROM else None
+
+
+def table(measured: Sequence[Measured]) -> Table:
+    """A row for each size and kind."""
+    rows: list[list[int | float | str | None]] = []
+    agrees = []
+    for kind, published in (("fingers", PATH_FINGERS), ("lists", PATH_LISTS)):
+        for nodes in sorted({int(one.parameters["nodes"]) for one in measured}):
+            results = [
+                one.result for one in measured if (one.parameters["nodes"], one.parameters["kind"]) == (nodes, kind)
+            ]
+            counts = total(result["counts"] for result in results)
+            means = [each for result in results for each in result["means"]]
+            middle, error = mean(counts), standard_error(means)
+            wanted = expected(nodes, kind)
+            edges = percentile(counts, 1), percentile(counts, 99)
+            rows.append(
+                [nodes, kind, len(means), sum(counts.values()), middle, error, *edges, published[nodes], wanted]
+            )
+            if wanted is not None:
+                agrees.append((f"{nodes} nodes: within {TOLERANCE} of {wanted:.3f}", abs(middle - wanted) <= TOLERANCE))
+            elif kind == "fingers":
+                differ = sum(result["differ"] for result in results)
+                agrees.append((f"{nodes} nodes: as brute force on the same rings", differ == 0))
+            agrees.append((f"{nodes} nodes, {kind}: standard error below {STANDARD_ERROR}", error < STANDARD_ERROR))
+    columns = ["nodes", "kind", "rings", "lookups", "mean", "s.e.", "p1", "p99", "ref.", "law"]
+    return Table(columns, rows, agrees)
+
+
+def draw(axes: Axes, measured: Sequence[Measured]) -> None:
+    """Means with bars from the 1st to the 99th percentile, half log2 N, and the reference."""
+    rows = table(measured).rows
+    for kind in ("fingers", "lists"):
+        own = [row for row in rows if row[1] == kind]
+        numbers, means, low, high = ([float(row[at] or 0) for row in own] for at in (0, 4, 6, 7))
+        below = [middle - edge for middle, edge in zip(means, low, strict=True)]
+        above = [edge - middle for middle, edge in zip(means, high, strict=True)]
+        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"simulated, {kind}")
+    sizes = sorted(PATH_FINGERS)
+    axes.plot(sizes, [PATH_FINGERS[size] for size in sizes], "x", label="reference, fingers")
+    axes.plot(sizes, [PATH_LISTS[size] for size in sizes], "+", label="reference, lists")
+    axes.plot(sizes, [math.log2(size) / 2 for size in sizes], "--", label="half log2 N")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("hops to the key's predecessor")
+    axes.legend()
+
+
+FIGURE = Figure(
+    "path-length",
+    "Path length against the number of nodes",
+    "Stoica et al., SIGCOMM 2001, figure 10",
+    cells,
+    measure,
+    table,
+    draw,
+)

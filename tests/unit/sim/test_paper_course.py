@@ -1,0 +1,151 @@
+"""Cells are measured once for each commit, whole or not at all; what is told of a figure is what was measured."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from sim.cli_app import app
+from sim.paper import course, figures, report
+from sim.paper.figure import Figure, Table
+
+
+def cells(quick):
+    return [{"number": number, "seed": 7} for number in range(2 if quick else 4)]
+
+
+def square(parameters):
+    return {"square": parameters["number"] ** 2}
+
+
+def refuse(parameters):
+    raise AssertionError(f"{parameters} is measured again")
+
+
+def table(measured):
+    rows = [[one.parameters["number"], one.result["square"], None, 1.25] for one in measured]
+    return Table(["number", "square", "published", "share"], rows, [("squares grow", True), ("squares are odd", False)])
+
+
+def draw(axes, measured):
+    axes.plot([one.parameters["number"] for one in measured], [one.result["square"] for one in measured])
+
+
+def figure(measure=square):
+    return Figure("squares", "Squares", "nobody, 2001", cells, measure, table, draw)
+
+
+def squares(measured):
+    return [(one.parameters["number"], one.result["square"]) for one in measured]
+
+
+def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
+    """Another commit measures anew, and so does a cell that was left half written."""
+    told = []
+    first = course.measured(figure(), tmp_path, False, 1, "one", lambda: told.append(1))
+    assert squares(first) == [(0, 0), (1, 1), (2, 4), (3, 9)]
+    assert len(told) == 4
+
+    again = course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: told.append(1))
+    assert squares(again) == squares(first)
+    assert len(told) == 8
+
+    with pytest.raises(AssertionError, match="is measured again"):
+        course.measured(figure(refuse), tmp_path, False, 1, "two", lambda: None)
+
+    kept = sorted(tmp_path.iterdir())[2]
+    kept.write_bytes(kept.read_bytes()[:-20])
+    with pytest.raises(AssertionError, match="'number': 2"):
+        course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None)
+
+
+def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
+    """The rest is measured later."""
+    seen = []
+
+    def interrupted(parameters):
+        if parameters["number"] == 2:
+            raise KeyboardInterrupt
+        seen.append(parameters["number"])
+        return square(parameters)
+
+    with pytest.raises(KeyboardInterrupt):
+        course.measured(figure(interrupted), tmp_path, False, 1, "one", lambda: None)
+    assert seen == [0, 1]
+
+    rest = []
+    found = course.measured(
+        figure(lambda cell: rest.append(cell["number"]) or square(cell)), tmp_path, False, 1, "one", lambda: None
+    )
+
+    assert rest == [2, 3]
+    assert squares(found) == [(0, 0), (1, 1), (2, 4), (3, 9)]
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_a_figure_is_told_with_what_differs(judged):
+    """Of a small form no expectation is told."""
+    console = Console(record=True, width=80)
+    report.show(figure(), table(course_of(3)), judged, console)
+
+    said = console.export_text()
+    assert "Squares" in said
+    assert "nobody, 2001; ours is simulated" in said
+    assert "1.250" in said
+    assert ("differs: squares are odd" in said) == judged
+    assert ("1 of 2 expectations hold" in said) == judged
+
+
+def course_of(count):
+    return [course.Measured(cell, square(cell)) for cell in [{"number": number} for number in range(count)]]
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(figures, "FIGURES", {"squares": figure()})
+    return CliRunner().invoke(app, ["paper", *map(str, arguments)])
+
+
+def test_the_command_leaves_a_table_and_a_picture_and_tells_in_json(monkeypatch, tmp_path):
+    """With the seeds, the commit, and the published column as it is."""
+    result = run(monkeypatch, "--quick", "--json", "--jobs", 1, "--out", tmp_path)
+
+    assert result.exit_code == 0
+    (told,) = json.loads(result.stdout)
+    assert (told["name"], told["quick"], told["seeds"]) == ("squares", True, [7])
+    assert told["rows"] == [[0, 0, None, 1.25], [1, 1, None, 1.25]]
+    assert told["expectations"] == [
+        {"text": "squares grow", "holds": True},
+        {"text": "squares are odd", "holds": False},
+    ]
+    with (tmp_path / "squares.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == [
+            ["number", "square", "published", "share"],
+            *([str(number), str(number**2), "", "1.25"] for number in range(2)),
+        ]
+    assert (tmp_path / "squares.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_that_nobody_knows_is_a_matter_of_usage(monkeypatch, tmp_path):
+    """Nothing is measured, and nothing is left."""
+    result = run(monkeypatch, "circles", "--out", tmp_path / "out")
+
+    assert result.exit_code == 2
+    assert "there is no 'circles'; there are squares" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_command_says_how_it_goes_on(monkeypatch, tmp_path):
+    """Exit code 130 and one line."""
+
+    def interrupted(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(course, "measured", interrupted)
+    result = run(monkeypatch, "--jobs", 1, "--out", tmp_path)
+
+    assert result.exit_code == 130
+    assert "interrupted in squares; the same command goes on from there" in result.stderr

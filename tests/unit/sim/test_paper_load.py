@@ -1,0 +1,115 @@
+"""Keys per node are counted as a plain search counts them, and spread as random ones do."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import pytest
+
+from chord.identifiers import IdentifierSpace
+from sim.cluster import address_of
+from sim.paper import load
+from sim.paper.figure import Measured
+
+SMALL = {"nodes": 40, "keys": 500, "seed": 5}
+
+
+def by_search(keys, virtual):
+    """Each key goes round the circle until it meets an identifier."""
+    space = IdentifierSpace()
+    nodes = {
+        space.member("ring-5", address_of(node), index): node
+        for node in range(SMALL["nodes"])
+        for index in range(virtual)
+    }
+    loads = Counter(
+        nodes[min(nodes, key=lambda identifier: space.distance(space.key(f"5/{number}"), identifier))]
+        for number in range(keys)
+    )
+    ordered = sorted(loads[node] for node in range(SMALL["nodes"]))
+    return [sum(ordered) / len(ordered), ordered[0], ordered[-1], ordered[-1], ordered.count(0)]
+
+
+def test_keys_are_counted_at_their_owners():
+    """Those of 10 numbers of keys, then of more virtual nodes; of 40 nodes the ends are the 1st and 99th percentile."""
+    rows = load.measure(SMALL)["rows"]
+
+    assert [row[:2] for row in rows] == [[50 * step, 1] for step in range(1, 11)] + [[500, v] for v in (2, 5, 10, 20)]
+    for keys, virtual, *spread in rows:
+        assert spread == by_search(keys, virtual)
+
+
+def test_another_seed_is_another_ring():
+    """And the same seed the same."""
+    assert load.measure(SMALL) == load.measure(SMALL) != load.measure(SMALL | {"seed": 6})
+
+
+def test_expected_percentiles_are_those_of_random_numbers():
+    """Of two nodes each share is as likely as any other; more nodes are drawn anew."""
+    assert [load.expected(2, 99, 1, percent) for percent in (1, 50, 99)] == [0, 49, 98]
+
+    rng = random.Random(4)
+    draws = sorted(_draw(rng, 30, 300, 3) for _ in range(4_000))
+    assert load.expected(30, 300, 3, 90) == pytest.approx(draws[3_600], abs=1)
+    assert load.expected(10_000, 1_000_000, 1, 99) == pytest.approx(100 * math.log(100), rel=0.01)
+
+
+def _draw(rng, nodes, keys, virtual):
+    """Keys of the first node when everything is thrown on a circle."""
+    ring = sorted((rng.random(), number % nodes) for number in range(nodes * virtual))
+    points, owners = zip(*ring, strict=True)
+    thrown = sorted(rng.random() for _ in range(keys))
+    at = mine = 0
+    for key in thrown:
+        while at < len(points) and points[at] < key:
+            at += 1
+        mine += owners[at % len(points)] == 0
+    return mine
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Rings whose 99th percentiles are exactly those expected."""
+    rows = [
+        [keys, virtual, keys / 10_000, 1, load.expected(10_000, keys, virtual, 99), 900, 0]
+        for keys, virtual in [
+            *((100_000 * step, 1) for step in range(1, 11)),
+            *((1_000_000, v) for v in (2, 5, 10, 20)),
+        ]
+    ]
+    return [Measured({"nodes": 10_000, "keys": 1_000_000, "seed": seed}, {"rows": rows}) for seed in range(2)]
+
+
+def test_a_row_stands_beside_what_is_published(measured):
+    """And every expectation holds of what is expected."""
+    told = load.table(measured)
+
+    last = dict(zip(told.columns, told.rows[-1], strict=True))
+    assert (last["virtual"], last["p99"], last["expected p99"]) == (20, 1.65, 1.65)
+    assert (last["published p1"], last["published p99"], last["reference p99"]) == (0.5, 1.6, 1.65)
+    half = dict(zip(told.columns, told.rows[4], strict=True))
+    assert (half["keys"], half["published p99"], half["published most"]) == (500_000, 4.6, 9.1)
+    assert all(holds for _, holds in told.agrees)
+
+
+@pytest.mark.parametrize(("row", "load_of_99th"), [(0, 55), (9, 430), (13, 170)])
+def test_what_differs_is_told(measured, row, load_of_99th):
+    """One percentile that is off, in either figure."""
+    rows = [list(each) for each in measured[0].result["rows"]]
+    rows[row][4] = load_of_99th
+    told = load.table([Measured(one.parameters, {"rows": rows}) for one in measured])
+
+    assert sum(not holds for _, holds in told.agrees) == 2
+
+
+def test_published_points_are_drawn_as_crosses(measured):
+    """Where their rows are."""
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    load.draw(axes, measured)
+
+    crosses = {line.get_marker(): list(map(tuple, line.get_xydata())) for line in axes.get_lines()}
+    assert crosses["x"] == [(4.0, 4.6), (9.0, 4.8), (13.0, 1.6)]
+    assert crosses["+"] == [(9.0, 0.0), (13.0, 0.5)]
