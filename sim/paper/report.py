@@ -13,6 +13,8 @@ from sim.paper.figure import Figure, Measured, Table, Value
 
 SIZE_INCHES = 8.0, 5.0
 DOTS_PER_INCH = 130
+ROWS_SHOWN = 30
+"""Of a table on the terminal: a time line of a minute has more."""
 
 
 def show(figure: Figure, table: Table, judged: bool, console: Console) -> None:
@@ -21,9 +23,11 @@ def show(figure: Figure, table: Table, judged: bool, console: Console) -> None:
     grid = Grid()
     for column in table.columns:
         grid.add_column(column, justify="right")
-    for row in table.rows:
+    for row in table.rows[:ROWS_SHOWN]:
         grid.add_row(*map(_text, row))
     console.print(grid)
+    if len(table.rows) > ROWS_SHOWN:
+        console.print(f"and {len(table.rows) - ROWS_SHOWN} more rows, in {figure.name}.csv", markup=False)
     if not judged:
         return
     for expectation, holds in table.agrees:

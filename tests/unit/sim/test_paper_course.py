@@ -100,6 +100,16 @@ def test_a_figure_is_told_with_what_differs(judged):
     assert ("1 of 2 expectations hold" in said) == judged
 
 
+def test_a_long_table_ends_on_the_terminal():
+    """All of it is in the file."""
+    console = Console(record=True, width=80)
+    report.show(figure(), table(course_of(report.ROWS_SHOWN + 2)), False, console)
+
+    said = console.export_text()
+    assert "and 2 more rows, in squares.csv" in said
+    assert len(said.splitlines()) < report.ROWS_SHOWN + 10
+
+
 def course_of(count):
     return [course.Measured(cell, square(cell)) for cell in [{"number": number} for number in range(count)]]
 
