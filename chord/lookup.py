@@ -7,6 +7,7 @@ tables say.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Walk:
     """A lookup under way, and then its result.
 
     `path` holds the members that answered, the node first asked at its head; `hops` counts the forwards after it.
+    `named_by` is who named the owners, which are those found dead and passed over and the ones after them.
     """
 
     key: int
@@ -48,6 +50,7 @@ class Walk:
     started_at: float = 0.0
     named_at: float = 0.0
     ended_at: float = 0.0
+    named_by: Pointer | None = None
 
     @property
     def hops(self) -> int:
@@ -107,6 +110,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
             walk.path.append(answered)
         if hop.final:
             walk.owners = hop.candidates
+            walk.named_by = answered
             walk.named_at = asker.now
             return hop
         pool.answered(hop)
@@ -123,7 +127,8 @@ class _Pool:
     """Whom a lookup may ask next, the nearest to the key last.
 
     When a candidate turns out to be dead, the nearest member that has answered is asked once more, and told to leave
-    the dead out (`avoid`): it knows better than anybody farther away who comes after them.
+    the dead out (`avoid`): it knows better than anybody farther away who comes after them. Those that lie no nearer to
+    the key than it does are of no account to it.
     """
 
     def __init__(self, asker: Asker, space: IdentifierSpace, key: int, via: Iterable[Pointer]) -> None:
@@ -172,10 +177,11 @@ class _Pool:
         if reach < self._reach or self._nearest is None:
             self._reach = reach
             self._nearest = hop.member
-        for candidate in reversed(hop.candidates):
+            self.avoid = tuple(dead for dead in self.avoid if distance(dead, key) < reach)
+        for candidate in hop.candidates:
             if distance(candidate.id, key) < reach and (candidate.id, candidate.address) not in self._met:
                 self._met.add((candidate.id, candidate.address))
-                self._pointers.append(candidate)
+                insort(self._pointers, candidate, key=lambda one: -distance(one.id, key))
 
 
 def _answered(
@@ -183,9 +189,9 @@ def _answered(
 ) -> Operation[R]:
     """Ask the owner that the predecessor named, or the first of its successors that is alive; `walk.owner` is then it.
 
-    A silent candidate is asked twice. One that denies because of a predecessor that was silent is taken for the owner
-    only after that predecessor has been asked once more: it may have been busy for a moment, or its answers lost. The
-    owner is known then, and NotOwner raised.
+    A silent candidate is asked twice; when all are dead, the predecessor is asked who comes after them. One that denies
+    because of a predecessor that was silent is taken for the owner only after that predecessor has been asked again: it
+    may have been busy for a moment, or its answers lost. The owner is known then, and NotOwner raised.
     """
     distance = space.distance
     silent: set[Pointer] = set()
@@ -195,6 +201,8 @@ def _answered(
     pending = list(reversed(walk.owners))
     why = "its predecessor named nobody"
     for _ in range(MAX_HOPS):
+        if not pending:
+            pending = list(reversed((yield from _further_owners(asker, walk))))
         if not pending:
             break
         candidate = pending.pop()
@@ -238,6 +246,26 @@ def _answered(
         finally:
             walk.exchanges.append(_trace(candidate, asker.now - sent_at, timed_out=timed_out))
     raise LookupFailed(f"no owner of key {walk.key:016x} answered: {why}")
+
+
+def _further_owners(asker: Asker, walk: Walk) -> Operation[tuple[Pointer, ...]]:
+    """Who comes after the owners named so far, as their predecessor knows the ring; nobody if it cannot say."""
+    predecessor, avoid = walk.named_by, tuple(owner.id for owner in walk.owners)
+    if predecessor is None or not avoid or len(avoid) > MAX_AVOIDED:
+        return ()
+    sent_at = asker.now
+    hop: Hop | None = None
+    timed_out = False
+    try:
+        hop = yield from call(predecessor, NextHop(walk.key, avoid), Hop)
+    except RingcastError as error:
+        timed_out = isinstance(error, PeerUnreachable)
+    walk.exchanges.append(_trace(predecessor, asker.now - sent_at, timed_out=timed_out))
+    if hop is None or not hop.final:
+        return ()
+    further = tuple(owner for owner in hop.candidates if owner.id not in avoid)
+    walk.owners += further
+    return further
 
 
 def _trace(pointer: Pointer, rtt_s: float, timed_out: bool = False) -> HopTrace:

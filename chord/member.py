@@ -15,6 +15,7 @@ from chord.errors import Busy, NotOwner, RemoteProtocolError
 from chord.fingers import FingerTable, Routes
 from chord.identifiers import between_right
 from chord.kernel import Kernel
+from chord.limits import MAX_AVOIDED
 from chord.messages import (
     Hop,
     Neighbours,
@@ -218,7 +219,8 @@ class Member:
             successors = tuple(pointer for pointer in successors if pointer.id not in avoid)
         successor_id = successors[0].id if successors else self.me.id
         if between_right(self.me.id, key, successor_id) and (successors or self._state.whole):
-            return Hop(self.me, True, successors[:OWNERS_NAMED] or (self.me,))
+            named = OWNERS_NAMED + MAX_AVOIDED if avoid else OWNERS_NAMED  # where some are dead, more may be
+            return Hop(self.me, True, successors[:named] or (self.me,))
         routes = self._routes
         if routes is None:
             routes = self._routes = Routes(self.me, self.settings.space, (*self.fingers, *self._state.successors))

@@ -8,7 +8,7 @@ import pytest
 
 from chord.errors import Busy, LookupFailed, NotMember, NotOwner
 from chord.kernel import Kernel
-from chord.limits import MAX_HOPS
+from chord.limits import MAX_AVOIDED, MAX_HOPS
 from chord.lookup import Walk, find_owner, find_predecessor
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pong
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
@@ -107,6 +107,65 @@ def test_a_dead_owner_is_followed_by_its_successor(world, asker):
 
     assert walk.owner == pointer(600)
     assert walk.timeouts == 2
+
+
+def leaving_out(identifier: int, members: list[int], named: int, owner: bool = False):
+    """How a member answers that names the first few of `members` which it is not told to leave out."""
+
+    def answer(request):
+        if not isinstance(request.body, NextHop):
+            return None
+        return hop(identifier, *[each for each in members if each not in request.body.avoid][:named], final=owner)
+
+    return answer
+
+
+def test_owners_that_are_all_dead_are_followed_by_those_after_them(world, asker):
+    """None of the owners named answers: their predecessor is asked who comes next, and they are left out."""
+    asked = scripted(world, "n100:1", leaving_out(100, [520, 600, 700, 800, 900], 2, owner=True))
+    peer(world, 900, None, owned(900))
+
+    walk = look(world, asker, 100)
+
+    assert walk.owner == pointer(900)
+    assert [request.body.avoid for request in asked] == [(), (520, 600), (520, 600, 700, 800)]
+    assert [each.id for each in walk.path] == [100]
+    assert walk.hops == 0
+
+
+def test_owners_that_never_end_are_given_up(world, asker):
+    """A predecessor that always names more of the dead is asked a bounded number of times."""
+    asked = scripted(world, "n100:1", leaving_out(100, list(range(500, 900)), 2, owner=True))
+
+    with pytest.raises(LookupFailed, match="no owner of key"):
+        look(world, asker, 100)
+
+    assert 2 <= len(asked) <= MAX_AVOIDED
+
+
+def test_the_nearest_candidate_is_asked_whoever_named_it(world, asker):
+    """One that was named earlier and lies nearer to the key comes before those that a farther member names."""
+    peer(world, 100, hop(100, 450, 400, 200))
+    scripted(world, "n400:1", leaving_out(400, [420, 410], 1))
+    peer(world, 410, hop(410, 520, final=True))
+    peer(world, 520, None, owned(520))
+
+    walk = look(world, asker, 100)
+
+    assert [exchange.node for exchange in walk.exchanges if exchange.timed_out] == [450, 420]
+    assert [each.id for each in walk.path] == [100, 400, 410]
+
+
+def test_the_dead_that_lie_behind_are_left_out_no_more(world, asker):
+    """What is to be left out is bounded: those that lie farther than whoever answered are of no account."""
+    peer(world, 100, hop(100, 200, 150))
+    peer(world, 150, hop(150, 300))
+    nearer = scripted(world, "n300:1", leaving_out(300, [400, 350], 1))
+    peer(world, 350, hop(350, 520, final=True))
+    peer(world, 520, None, owned(520))
+
+    assert look(world, asker, 100).owner == pointer(520)
+    assert [request.body.avoid for request in nearer] == [(200,), (400,)]
 
 
 def test_a_nearer_owner_is_taken_from_the_hint(world, asker):
