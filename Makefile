@@ -66,7 +66,7 @@ $(READY_TEST): setup.cfg pyproject.toml $(VENV_PYTHON)
 	$(require_python)@scripts/setup test,demo analysis,sim,brokers,test,dev
 
 $(READY_BENCH): setup.cfg pyproject.toml $(VENV_PYTHON)
-	$(require_python)@scripts/setup bench,demo analysis,sim,brokers,bench
+	$(require_python)@scripts/setup bench,demo analysis,sim,brokers,bench,numba
 
 # Missing or dangling: the stamps above are out of date then, and their recipe makes it.
 $(VENV_PYTHON): ;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from timeit import default_timer
 from typing import Annotated
 
 import msgspec
@@ -124,7 +123,7 @@ def _run(options: Options) -> Report:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("lookups", total=options.lookups)
         try:
-            return study.run(options, default_timer, lambda count: progress.advance(bar, count))
+            return study.run(options, progress.get_time, lambda count: progress.advance(bar, count))
         except study.NobodyLeft as error:
             raise typer.BadParameter(str(error), param_hint="--fail") from None
         except LocalProtocolError as error:

@@ -43,6 +43,7 @@ PACKAGES = {
     "pubsub-brokered-latency": ZONES | NATS_AND_ZENOH,
     "failover": ZONES,
     "clients": ZONES,
+    "sim-static": {"numba": "numba"},
 }
 
 

@@ -15,12 +15,12 @@ IMPURE = frozenset(
     threading time uuid zmq
     _thread atexit concurrent ctypes curses datetime dbm fcntl fileinput ftplib getpass glob http imaplib
     importlib mmap pickle platform poplib pty queue readline resource runpy sched shelve shutil smtplib socketserver
-    sqlite3 ssl syslog termios tty urllib webbrowser xmlrpc
+    sqlite3 ssl syslog termios timeit tty urllib webbrowser xmlrpc
     """.split()  # noqa: SIM905 (one name a line would be fifty lines)
 )
 IMPURE_NAMES = frozenset(["__import__", "breakpoint", "compile", "eval", "exec", "input", "open", "print"])
 THIRD_PARTY_OF_CORES = frozenset(["mmh3", "msgspec"])
-SIM_MAY_NOT_IMPORT = frozenset(["asyncio", "kazoo", "socket", "threading", "time", "zmq"])
+SIM_MAY_NOT_IMPORT = frozenset(["asyncio", "kazoo", "socket", "threading", "time", "timeit", "zmq"])
 
 
 def core_violations(source: Source, drivers: frozenset[str]) -> list[str]:

@@ -127,6 +127,7 @@ def test_the_simulator_touches_nothing_real():
     [
         ("import zmq", "sim/example.py:1: imports zmq"),
         ("from time import monotonic", "sim/example.py:1: imports time"),
+        ("from timeit import default_timer", "sim/example.py:1: imports timeit"),
         ("def f():\n    from chord import zmq_driver", "sim/example.py:2: imports the driver chord.zmq_driver"),
     ],
 )
