@@ -25,8 +25,9 @@ def campaign(
 ) -> None:
     """Many chaos runs, each as `python -m sim --seed N`; totals at the end, and the seeds that failed.
 
-    Ctrl-C ends it with the totals so far. Exit codes: 0 all held in every run, 1 a run was unsafe (others may have been
-    stuck as well), 2 usage, 3 a run was stuck and none unsafe, 130 interrupted.
+    Ctrl-C ends it with the totals so far, and so does whoever kills one of its processes. Exit codes: 0 all held in
+    every run, 1 a run was unsafe (others may have been stuck as well) or a process was killed, 2 usage, 3 a run was
+    stuck and none unsafe, 130 interrupted.
 
     \b
     Examples:
@@ -35,23 +36,27 @@ def campaign(
       python -m sim campaign --first 7 --runs 1            # the run of `python -m sim --seed 7`
     """
     totals = Totals()
-    interrupted = _run(totals, first, count, jobs)
+    early = _run(totals, first, count, jobs)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(totals), indent=2).decode())
     else:
         totals_table(totals, Console())
-    if interrupted:
+    if early:
+        why, advice = "interrupted", ""
+        if early == FAILED:
+            why = f"error: one of {min(jobs, count)} processes was killed"
+            advice = ", and fewer --jobs take less memory"
         left = f"--first {first + totals.runs} --runs {count - totals.runs} goes on"
-        typer.echo(f"interrupted after {totals.runs} of {count} runs; {left}", err=True)
-        raise typer.Exit(INTERRUPTED)
+        typer.echo(f"{why} after {totals.runs} of {count} runs; {left}{advice}", err=True)
+        raise typer.Exit(early)
     if totals.unsafe:
         raise typer.Exit(UNSAFE)
     if totals.stuck:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _run(totals: Totals, first: int, count: int, jobs: int) -> bool:
-    """Take all runs into the totals, with a bar on standard error; whether Ctrl-C ended that early."""
+def _run(totals: Totals, first: int, count: int, jobs: int) -> int:
+    """Take all runs into the totals, with a bar on standard error; an exit code other than 0 if that ended early."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task("runs", total=count)
@@ -64,12 +69,7 @@ def _run(totals: Totals, first: int, count: int, jobs: int) -> bool:
                     progress.advance(bar)
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left takes no time
-            return True
+            return INTERRUPTED
         except BrokenProcessPool:
-            typer.echo(
-                f"error: one of {jobs} processes was killed after {totals.runs} of {count} runs; fewer --jobs take "
-                f"less memory, and --first {first + totals.runs} goes on",
-                err=True,
-            )
-            raise typer.Exit(FAILED) from None
-    return False
+            return FAILED
+    return 0

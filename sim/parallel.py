@@ -9,6 +9,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -25,7 +26,8 @@ WAITING_EACH = 8
 def results(work: Callable[[A], R], arguments: Iterable[A], jobs: int) -> Generator[R, None, None]:
     """What `work` makes of each argument, on `jobs` processes. Raises BrokenProcessPool when one of them is killed.
 
-    Ends them when it is closed or interrupted, in the middle of what they do. With a single job it is done here.
+    Ends them then, and when it is closed or interrupted, in the middle of what they do. With a single job it is done
+    here.
     """
     if jobs == 1:
         yield from map(work, arguments)
@@ -41,7 +43,7 @@ def results(work: Callable[[A], R], arguments: Iterable[A], jobs: int) -> Genera
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        except (KeyboardInterrupt, GeneratorExit):
+        except (KeyboardInterrupt, GeneratorExit, BrokenProcessPool):  # the pool asks politely, and waits for ever
             for process in multiprocessing.active_children():
                 process.kill()
             raise

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import multiprocessing
 import os
 import re
 import signal
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+import pytest
+import typer
 from rich.console import Console
 
 from sim.campaign import FAILURES_KEPT, Totals, runs
+from sim.cli_campaign import campaign
 from sim.render import failure_line, totals_table
 from sim.stage import Verdict
 from tests.descendants import alive, command_line, descendants
@@ -89,6 +94,45 @@ def test_ctrl_c_leaves_totals_and_no_process():
     assert "of 100000 runs; --first" in stderr
     assert "Traceback" not in stderr
     eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")
+
+
+def test_a_process_that_is_killed_leaves_totals(monkeypatch, capsys):
+    """As by a system that is out of memory: exit code 1, the totals so far, and where the same command goes on."""
+
+    def with_one_killed(first, count, jobs):
+        for number, each in enumerate(runs(first, count, jobs), 1):
+            yield each
+            if number == 3:
+                multiprocessing.active_children()[0].kill()
+
+    monkeypatch.setattr("sim.cli_campaign.runs", with_one_killed)
+
+    with pytest.raises(typer.Exit) as ended:
+        campaign(count=10_000, first=7, jobs=2, as_json=True)
+    told = capsys.readouterr()
+    done = json.loads(told.out)["runs"]
+
+    assert ended.value.exit_code == 1
+    assert 3 <= done < 10_000
+    assert told.err.splitlines()[-1] == (
+        f"error: one of 2 processes was killed after {done} of 10000 runs; --first {7 + done} --runs {10_000 - done} "
+        "goes on, and fewer --jobs take less memory"
+    )
+    assert multiprocessing.active_children() == []
+
+
+def test_a_campaign_does_not_wait_for_a_process_that_stands_still():
+    """When one of its processes is killed the others are ended too, also one that was stopped."""
+    verdicts = runs(1, 10_000, 2)
+    next(verdicts)
+    stopped, killed = multiprocessing.active_children()
+
+    os.kill(stopped.pid, signal.SIGSTOP)
+    killed.kill()
+
+    with pytest.raises(BrokenProcessPool):
+        list(verdicts)
+    assert multiprocessing.active_children() == []
 
 
 def test_the_processes_of_a_campaign_leave_ctrl_c_to_it():
