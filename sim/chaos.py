@@ -90,12 +90,12 @@ class Chaos:
 
     def _begin(self) -> None:
         """The first process starts a ring, the others join it, at once or one by one."""
-        first = next(self.stage.free)
+        first = self.stage.free.pop(0)
         self.cluster.start(first, [])
         for _ in range(self.plan.start - 1):
             if not self.plan.together:
                 self._until(self._faults.rested, self._begin_within_s, "the ring did not take a node in")
-            self.cluster.start(next(self.stage.free), [first])
+            self.cluster.start(self.stage.free.pop(0), [first])
         self._until(self._faults.rested, self._begin_within_s, "the ring did not become ideal")
         self._faults.refill()
 

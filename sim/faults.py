@@ -82,16 +82,17 @@ class Faults:
     # Processes -----------------------------------------------------------------------------------------------------
 
     def join(self, action: Action) -> None:
-        """New processes join, all at one moment."""
+        """New processes join, all at one moment; none at an address on whose side of a split nobody runs."""
         for turn in range(action.times):
-            address = next(self._stage.free, None)
-            if address is None or len(self._cluster.nodes) >= LARGEST:
+            if len(self._cluster.nodes) >= LARGEST:
                 return
-            bootstrap = self._bootstrap(address, action.number + turn)
-            if not bootstrap:
-                return
-            self._cluster.start(address, bootstrap)
-            self._stage.count("join")
+            for address in self._stage.free:
+                bootstrap = self._bootstrap(address, action.number + turn)
+                if bootstrap:
+                    self._stage.free.remove(address)
+                    self._cluster.start(address, bootstrap)
+                    self._stage.count("join")
+                    break
 
     def crash(self, action: Action) -> None:
         """Neighbouring processes end at one moment, without a word."""

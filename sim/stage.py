@@ -65,7 +65,7 @@ class Stage:
         self.calm = Link(latency)
         self.raging = Link(latency, plan.loss, plan.duplication)
         self.cluster = Cluster(plan.seed, settings, self.calm, plan.vnodes, keep, plan.drift)
-        self.free = iter(list(self._distinct()))
+        self.free = list(self._distinct())
         self.sides: tuple[frozenset[str], frozenset[str]] | None = None
 
     def count(self, kind: Kind) -> None:
