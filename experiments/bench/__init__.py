@@ -64,10 +64,10 @@ def select(names: list[str]) -> list[str]:
     }
     if missing:
         extras = ",".join(sorted(set(missing.values())))
+        they = "is" if len(missing) == 1 else "are"
         raise LocalProtocolError(
-            f"bench {' '.join(names)}".rstrip()
-            + f" needs {', '.join(sorted(missing))}, which is not installed: `pip install 'ringcast[{extras}]'`, or "
-            "`make bench` in a checkout"
+            f"bench {' '.join(names)}".rstrip() + f" needs {', '.join(sorted(missing))}, which {they} not installed: "
+            f"`pip install 'ringcast[{extras}]'`, or `make bench` in a checkout"
         )
     return chosen
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from chord.amounts import counted
 from experiments.rings.outcome import REPLICAS, Options, Outcome
 from experiments.rings.plan import Kind
 
@@ -60,18 +61,20 @@ class Tally:
 
 
 def as_text(totals: dict[str, Any]) -> str:
-    """The totals in a few lines."""
-    events = ", ".join(f"{count} {kind}s" for kind, count in totals["events"].items())
+    """The totals in a few lines of 80 columns."""
+    events = ", ".join(counted(count, kind) for kind, count in totals["events"].items())
     return "\n".join(
         [
-            f"{totals['rounds']} rounds of seed {totals['seed']}, lists of {totals['successors']}, "
-            f"{totals['nodes_min']} to {totals['nodes_max']} nodes, in {totals['elapsed_s']} s: {events}",
-            f"{totals['broken']} broken; agreed {totals['agreed_s_p50']} s after the last event (median), "
-            f"{totals['agreed_s_p99']} s (p99), {totals['agreed_s_max']} s (longest)",
+            f"{counted(totals['rounds'], 'round')} of seed {totals['seed']} in {totals['elapsed_s']} s: "
+            f"lists of {totals['successors']}, {totals['nodes_min']} to {totals['nodes_max']} nodes",
+            f"{totals['broken']} broken by {events}",
+            f"agreed after the last event: median {totals['agreed_s_p50']} s, "
+            f"p99 {totals['agreed_s_p99']} s, longest {totals['agreed_s_max']} s",
             f"{totals['acknowledged']} of {totals['writes']} writes acknowledged; of {totals['read']} records read "
             f"{_row(totals['wrong'])}, {totals['read_late']} late",
-            f"{totals['rounds_with_all_holders_at_risk']} rounds killed as many nodes as hold a record, or more; where "
-            f"all of them may have failed: {_row(totals['wrong_with_all_holders_at_risk'])}",
+            f"{counted(totals['rounds_with_all_holders_at_risk'], 'round')} killed as many nodes as hold a record, "
+            "or more;",
+            f"  where all of them may have failed: {_row(totals['wrong_with_all_holders_at_risk'])}",
         ]
     )
 
