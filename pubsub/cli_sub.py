@@ -31,7 +31,7 @@ Keep = Callable[[list[Sample]], None]
 
 
 def sub(
-    topics: Annotated[list[str], typer.Argument(help="Topics to receive.", metavar="TOPIC...")],
+    topics: Annotated[list[str], typer.Argument(help="Topics to receive.", metavar="TOPIC")],
     via: Via = None,
     count: Annotated[int | None, typer.Option(help="Stop after so many samples.", min=1, max=sys.maxsize)] = None,
     history: Annotated[int, typer.Option(help="Past samples to get from each publisher.", min=0)] = 0,
@@ -106,8 +106,11 @@ def topics(via: Via = None, as_json: AsJson = False, patience: Patience = 5.0, c
         found = client.run(list_topics)
     if as_json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
-    for topic in found if not as_json else ():
+        return
+    for topic in found:
         print(topic)
+    if not found:
+        tell("no topic has a publisher; `ringcast pub TOPIC` is one")
 
 
 def _print(subscriber: Subscriber, count: int | None, wait_s: float, as_json: bool, keep: Keep | None) -> None:

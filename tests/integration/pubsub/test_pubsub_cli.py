@@ -417,6 +417,18 @@ def test_latencies_may_go_where_no_file_is(start, ringcast, topic, path):
         assert (b"publisher,topic,sequence,latency_us\n" in out) == (path == "/dev/stdout")
 
 
+def test_a_ring_on_which_nobody_publishes_has_no_topics_and_says_so(ringcast, start_ring):
+    """On standard error: nothing is a list of topics as well."""
+    ((_, address),) = start_ring(1)
+
+    plain = ringcast("topics", "--via", address)
+    as_json = ringcast("topics", "--via", address, "--json")
+
+    said = b"no topic has a publisher; `ringcast pub TOPIC` is one\n"
+    assert (plain.returncode, plain.stdout, plain.stderr) == (0, b"", said)
+    assert (as_json.returncode, as_json.stdout, as_json.stderr) == (0, b"[]\n", b"")
+
+
 @pytest.mark.parametrize("command", ["pub", "sub", "topics"])
 def test_help_shows_examples(ringcast, command):
     """Which a reader may copy."""
