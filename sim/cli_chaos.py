@@ -12,7 +12,7 @@ from rich.console import Console
 from sim.chaos import Chaos
 from sim.cli_files import check_writable, traces_in, written_to
 from sim.commit import checked_out
-from sim.exits import NOT_CONVERGED, UNSAFE
+from sim.exits import NOT_CONVERGED, UNSAFE, USAGE
 from sim.plan import Plan, draw
 from sim.render import plan_lines, verdict_table
 from sim.shrink import shrink
@@ -53,6 +53,9 @@ def chaos(
     if context.invoked_subcommand is not None:
         _refuse_options_of_its_own(context, context.invoked_subcommand)
         return
+    if not any(_is_given(context, each.name) for each in context.command.params):
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(USAGE)
     if (seed is None) == (plan_file is None):
         raise typer.BadParameter("name one of the two: --seed N or --plan FILE", param_hint="--seed")
     plan = draw(seed) if seed is not None else _read(plan_file)
@@ -97,8 +100,7 @@ def _refuse_options_of_its_own(context: typer.Context, command: str) -> None:
     """Raises BadParameter for an option that stands before a command: those are of one chaos run."""
     own = {each for parameter in context.command.commands[command].params for each in parameter.opts}  # type: ignore[attr-defined]  # a group
     for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is None or source.name != "COMMANDLINE":
+        if not _is_given(context, parameter.name):
             continue
         option = parameter.opts[0]
         if option == "--seed" and "--first" in own:
@@ -109,6 +111,11 @@ def _refuse_options_of_its_own(context: typer.Context, command: str) -> None:
             f"before {command} it has no effect; use python -m sim {instead}",
             param_hint="/".join([*parameter.opts, *parameter.secondary_opts]),
         )
+
+
+def _is_given(context: typer.Context, name: str | None) -> bool:
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _print(what: Any) -> None:

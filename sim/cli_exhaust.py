@@ -57,7 +57,8 @@ def exhaust(
     """Walk every schedule of joins, failures and stabilizations on rings of up to four nodes with lists of two entries.
 
     Every order of messages is tried on the production code, every state is judged, and from every state at rest the
-    ring has to become ideal. Exit codes: 0 nothing breaks the ring, 1 something does (the schedule is printed as a
+    ring has to become ideal. Who joins is made known by stabilization alone, who enters makes itself known as
+    `dht join` does. Exit codes: 0 nothing breaks the ring, 1 something does (the schedule is printed as a
     scenario), 2 usage, 3 nothing was found that does, but not every schedule was walked (--at-most; `complete` is false
     in JSON).
 
@@ -93,9 +94,10 @@ def exhaust(
 def _show(row: Row) -> None:
     seen = f"{counted(row.states, 'state')}, {counted(row.transitions, 'transition')}"
     if row.wrong:
-        print(f"{row.situation}: broken after {seen}: {row.wrong[0]}\n")
+        print(f"{row.situation}\n  broken after {seen}: {row.wrong[0]}\n")
         print("\n".join(row.schedule), end="\n\n")
         return
-    end = "" if row.complete else "; left before it was done"
-    ideal = f"ideal within {counted(row.rounds, 'round')} from each of {counted(row.healed, 'state')} at rest"
-    print(f"{row.situation}: {seen}; {ideal}{end}", flush=True)
+    if not row.complete:
+        seen = f"left after {seen}"
+    ideal = f"; {row.healed:,} at rest, ideal within {counted(row.rounds, 'round')}" if row.healed else ""
+    print(f"{row.situation}\n  {seen}{ideal}", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,22 @@ def test_an_option_of_one_run_before_a_command_is_refused(arguments, complaint):
 
     assert result.exit_code == 2
     assert complaint in result.output
+
+
+def test_without_anything_the_help_is_printed():
+    """On standard error, as of `dht`: it is not what was asked for."""
+    result = CliRunner().invoke(app, [])
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "python -m sim --seed 7\n" in result.stderr
+
+
+def test_what_is_missing_beside_an_option_is_said():
+    """The help would not say it."""
+    result = CliRunner().invoke(app, ["--json"])
+
+    assert result.exit_code == 2
+    assert "name one of the two: --seed N or --plan FILE" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["--save", "--trace"])
@@ -81,6 +98,15 @@ def test_a_walk_that_is_left_is_no_success():
     assert plain.exit_code == as_json.exit_code == 3
     assert "incomplete: 2 of 2 situations were left after 100 states" in plain.output
     assert '"complete": false' in as_json.output
+
+
+def test_a_walk_is_told_in_80_columns():
+    """Two lines each: where it began, and what it saw."""
+    lines = CliRunner().invoke(app, ["exhaust", "--nodes", "2"]).output.splitlines()
+
+    assert lines[0].startswith("ring 2, 8 join; ")
+    assert re.fullmatch(r"  [\d,]+ states, [\d,]+ transitions; [\d,]+ at rest, ideal within 1 round", lines[1])
+    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("more", [["--json"], []], ids=["json", "table"])

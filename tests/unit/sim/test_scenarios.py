@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from sim.cli_app import app
+from sim.cli_scenario import line_of
 from sim.scenario import RingBroken, Scenario, ScenarioError, parse, rewritten
 
 TESTDATA = Path(__file__).parents[2] / "testdata"
@@ -156,6 +158,52 @@ def test_a_scenario_is_printed_a_line_a_step():
         "6",
     ]
     assert len(lines) == sum(len(block.commands) for block in parse((TESTDATA / "at_least_one_ring.txt").read_text()))
+
+
+def test_json_has_the_whole_ring_after_each_step():
+    """With the line of the file that the step stands in."""
+    result = run(TESTDATA / "at_least_one_ring.txt", "--json")
+
+    steps = json.loads(result.stdout)
+    ring = ["6: 12 (all), after 12", "10: joining", "12: 6 (all), after 6", "on the way: 10->6 NextHop"]
+    assert result.exit_code == 0
+    assert steps[1] == {"line": 4, "command": "10 joins via 6", "ring": ring}
+    assert steps[-1]["ring"][0] == "ideal after 0 rounds"
+
+
+def test_json_has_the_steps_up_to_the_one_that_fails(tmp_path):
+    """What is wrong is told on standard error."""
+    file = tmp_path / "mine.txt"
+    file.write_text("ring 6 12\n6 dances\n")
+
+    result = run(file, "--json")
+
+    assert result.exit_code == 1
+    assert [step["command"] for step in json.loads(result.stdout)] == ["ring 6 12"]
+    assert result.stderr.startswith(f"error: {file}: line 2: '6 dances' cannot be carried out")
+
+
+def test_what_is_rewritten_is_not_printed(tmp_path):
+    """--json beside --rewrite is refused, and the file stays as it is."""
+    file = tmp_path / "mine.txt"
+    file.write_text("ring 6 12\n")
+
+    result = run(file, "--rewrite", "--json")
+
+    assert result.exit_code == 2
+    assert "nothing is printed with --rewrite" in result.output
+    assert file.read_text() == "ring 6 12\n"
+
+
+def test_a_long_step_goes_on_below_itself():
+    """In a terminal; elsewhere every step is one line."""
+    changes = ["6: 12 (all), after 12", "12: 6 (all), after 6"]
+
+    assert line_of("ring 6 12", 10, changes, 0) == "ring 6 12   6: 12 (all), after 12; 12: 6 (all), after 6"
+    assert line_of("ring 6 12", 10, changes, 40) == (
+        "ring 6 12   6: 12 (all), after 12; 12: 6\n            (all), after 6"
+    )
+    assert line_of("6 fails", 10, [], 40) == "6 fails"
 
 
 def test_a_scenario_that_ends_otherwise_is_told_and_can_be_rewritten(tmp_path):
