@@ -60,8 +60,8 @@ def broker(
 
     \b
     Examples:
-      ringcast broker --zone zone-1 --via 127.0.0.1:5000 --zookeeper 127.0.0.1:2181
-      ringcast broker --zone zone-1 --via 127.0.0.1:5000 --zookeeper zk1:2181,zk2:2181,zk3:2181 --session 4
+      ringcast broker --zone zone-1 --via 127.0.0.1:5000 --zookeeper zk1:2181
+      ringcast broker --zone zone-1 --zookeeper zk1:2181,zk2:2181,zk3:2181
     """
     if not zookeeper:
         raise LocalProtocolError(

@@ -22,7 +22,7 @@ EntryOption = Annotated[str, typer.Option(help="Which entry of the record.")]
 
 
 def lookup(
-    names: Annotated[list[str], typer.Argument(help="Names to look up.", metavar="NAME...")],
+    names: Annotated[list[str], typer.Argument(help="Names to look up.", metavar="NAME")],
     via: Via = None,
     as_json: AsJson = False,
     trace: Trace = None,

@@ -41,7 +41,7 @@ def analyse(
     \b
     Examples:
       python -m experiments analyse runs/demo
-      python -m experiments analyse traces                  # as `dht lookup --trace traces` left them
+      python -m experiments analyse traces  # of `dht lookup --trace traces`
       python -m experiments analyse runs/sweep --out report --master 'local[*]'
       python -m experiments analyse runs/demo --json | jq '.lookups[].hops'
 
@@ -99,7 +99,7 @@ def sweep(
 
     \b
     Examples:
-      python -m experiments sweep --sizes 4,8,16,32 --lookups 2000 --out runs/sweep
+      python -m experiments sweep --sizes 4,8,16 --lookups 500 --out runs/sweep
       python -m experiments sweep --sizes '' --clients 2,32 --out runs/clients
       python -m experiments analyse runs/sweep
 
@@ -119,7 +119,7 @@ def sweep(
 
 @app.command(epilog="\n  ".join(["\b\nNames:", *wrap(" ".join(MODULES), 76, break_on_hyphens=False)]))
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME...")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Which; all by default.", metavar="NAME")] = None,
     runs: Annotated[int, typer.Option(help="Alternating runs of each.", min=1, max=100)] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each figure.")] = False,
     out: Annotated[Path | None, typer.Option(help="A file that gets the lines of JSON, whatever is printed.")] = None,

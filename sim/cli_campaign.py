@@ -33,7 +33,7 @@ def campaign(
     Examples:
       python -m sim campaign --runs 2000
       python -m sim campaign --runs 100000 --jobs 4 --json
-      python -m sim campaign --first 7 --runs 1            # the run of `python -m sim --seed 7`
+      python -m sim campaign --first 7 --runs 1  # as `python -m sim --seed 7`
     """
     totals = Totals()
     early = _run(totals, first, count, jobs)

@@ -65,7 +65,7 @@ def static(
     Examples:
       python -m sim static
       python -m sim static --nodes 2^24 --lookups 2^20
-      python -m sim static --nodes 1000 --successors 20 --fail 0.5     # ToN 2003, table II
+      python -m sim static --nodes 1000 --successors 20 --fail 0.5  # table II
       python -m sim static --nodes 10000 --vnodes 20 --json
     """
     _check(nodes, lookups, vnodes, fail, identifiers)
