@@ -110,23 +110,26 @@ def _together(before: Walk | None, walk: Walk) -> Walk:
 
 
 def _trace(kernel: Kernel, name: str, walk: Walk, outcome: str, mode: str) -> None:
+    kernel.emit(trace_of(kernel, name, walk, outcome, mode, kernel.rng.getrandbits(63)))
+
+
+def trace_of(kernel: Kernel, name: str, walk: Walk, outcome: str, mode: str, trace_id: int) -> LookupTrace:
+    """The row that a lookup leaves; `kernel` is that of the process which asked. `name` is empty if there was none."""
     named_at = walk.named_at or kernel.now
-    kernel.emit(
-        LookupTrace(
-            trace_id=kernel.rng.getrandbits(63),
-            cluster=kernel.cluster,
-            mode=mode,
-            origin=kernel.address,
-            name=name,
-            key=walk.key,
-            owner=walk.owner.id if walk.owner else None,
-            owner_address=walk.owner.address if walk.owner else "",
-            outcome=outcome,
-            hops=walk.hops,
-            timeouts=walk.timeouts,
-            start_us=kernel.epoch_us(walk.started_at),
-            duration_us=int((named_at - walk.started_at) * 1e6),
-            owner_us=int((walk.ended_at - named_at) * 1e6) if walk.owner else 0,
-            hop_list=walk.exchanges,
-        )
+    return LookupTrace(
+        trace_id=trace_id,
+        cluster=kernel.cluster,
+        mode=mode,
+        origin=kernel.address,
+        name=name,
+        key=walk.key,
+        owner=walk.owner.id if walk.owner else None,
+        owner_address=walk.owner.address if walk.owner else "",
+        outcome=outcome,
+        hops=walk.hops,
+        timeouts=walk.timeouts,
+        start_us=kernel.epoch_us(walk.started_at),
+        duration_us=int((named_at - walk.started_at) * 1e6),
+        owner_us=int((walk.ended_at - named_at) * 1e6) if walk.owner else 0,
+        hop_list=walk.exchanges,
     )

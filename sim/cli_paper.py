@@ -30,14 +30,16 @@ def paper(
     """Run the figures of the Chord papers by the production code, and tell ours beside the published ones.
 
     Each leaves NAME.csv and NAME.png in DIR, and its cells under DIR/cells, with their seeds: what was measured by this
-    commit is not measured again, so a set that was stopped goes on. What does not come out as expected is told, but not
-    of the small form, and is no failure. Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+    commit is not measured again, so a set that was stopped goes on. Of the lookups of each cell the first 1,000 leave
+    traces there, not all that a figure counts. What does not come out as expected is told, but not of the small form,
+    and is no failure. Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
 
     \b
     Examples:
       python -m sim paper
       python -m sim paper path-length load --out runs/two
       python -m sim paper --quick --json
+      python -m experiments analyse runs/paper/cells/path-length
     """
     from sim.paper.figures import FIGURES  # only here, as they take their time to load
 

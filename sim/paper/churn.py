@@ -18,6 +18,7 @@ from sim.paper.counts import mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.published import CHURN_FAILED, CHURN_PATH, CHURN_TIMEOUTS, TO_BE_CHECKED
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,11 +64,11 @@ def cells(quick: bool) -> list[Parameters]:
     return found
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """Lookups by random members of random keys, one a second on average, in a ring that has churned for a while."""
     seed, nodes, rate = int(parameters["seed"]), int(parameters["nodes"]), float(parameters["rate"])
     kind = str(parameters["kind"])
-    ring = Churning(seed, SETTINGS, exponential(MEAN_LATENCY_S), nodes, rate, crash=kind == CRASHES)
+    ring = Churning(seed, SETTINGS, exponential(MEAN_LATENCY_S), nodes, rate, kind == CRASHES, traced=traced)
     ring.scheduler.run_for(float(parameters["warm_up_s"]))
     lookups = Lookups(ring, int(parameters["lookups"]), LOOKUPS_PER_S)
     began_at, sent, size = ring.now, ring.network.bytes, len(ring.nodes)

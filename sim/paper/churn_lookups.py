@@ -18,7 +18,8 @@ class Lookups:
     """So many lookups, a Poisson process of `per_s` a second, by random members.
 
     Counted are those that were answered before whoever asked was gone. A time-out is an exchange with a member that
-    was gone; one with a living member, whose reply was only `late`, is counted apart.
+    was gone; one with a living member, whose reply was only `late`, is counted apart. Lookups made once more leave no
+    trace.
     """
 
     def __init__(self, ring: Churning, count: int, per_s: float) -> None:
@@ -67,6 +68,7 @@ class Lookups:
             return
         silent = [exchange.address for exchange in walk.exchanges if exchange.timed_out]
         dead = sum(address not in self._ring.nodes for address in silent)
+        self._ring.traced.walked(node.host, walk, error)
         self.hops[walk.hops] += 1
         self.timeouts[dead] += 1
         self.late += len(silent) - dead

@@ -12,6 +12,7 @@ from sim.cluster import Cluster, Node, address_of
 from sim.ideal import start_ideal
 from sim.network import Endpoint, Latency, Link, Mailbox, Network
 from sim.paper.owners import Owners
+from sim.paper.traced import Traced
 from sim.scheduler import Scheduler
 
 LEAVE_WITHIN_S = 10.0
@@ -55,10 +56,12 @@ class Churning(Cluster):
         per_s: float,
         crash: bool,
         vnodes: int = 1,
+        traced: Traced | None = None,
     ) -> None:
         super().__init__(seed, settings, Link(latency), vnodes, keep=self._heard)
         self.network: Metered = Metered(self.scheduler, self.rng("network"), Link(latency))
         self.owners = Owners(self)
+        self.traced = traced or Traced()
         self.joined = self.departed = 0
         self._per_s = per_s
         self._crash = crash
@@ -109,3 +112,4 @@ class Churning(Cluster):
 
     def _heard(self, row: msgspec.Struct) -> None:
         self.owners.heard(row)
+        self.traced.left(row, self.settings)

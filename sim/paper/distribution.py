@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sim.paper.counts import mean, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.path_length import measure as measure_paths
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +28,9 @@ def cells(quick: bool) -> list[Parameters]:
     ]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """The counts of one cell, as for path lengths."""
-    return measure_paths(parameters)
+    return measure_paths(parameters, traced)
 
 
 def _shares(measured: Sequence[Measured]) -> dict[int, float]:

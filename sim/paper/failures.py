@@ -31,6 +31,7 @@ from sim.paper.published import (
 )
 from sim.paper.rings import TableRule, ideal
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def cells(quick: bool) -> list[Parameters]:
     ]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """For each share of failed nodes, lookups by production code, and by the table's rule alone."""
     nodes, successors, lookups = (int(parameters[name]) for name in ("nodes", "successors", "lookups"))
     rows = [_Row(failed) for failed in FAILED]
@@ -65,7 +66,7 @@ def measure(parameters: Parameters) -> Result:
         hosts = ideal(nodes, successors, seed)
         rule = TableRule([host.members[0].me.id for host in hosts], successors)
         for row in rows:
-            row.measure(hosts, rule, lookups, random.Random(f"{seed}/{row.failed}"))
+            row.measure(hosts, rule, lookups, random.Random(f"{seed}/{row.failed}"), traced)
     return {"rows": [row.result() for row in rows]}
 
 
@@ -80,7 +81,7 @@ class _Row:
         self._lost = self._wrong = self._lookups = 0
         self._ring_timeouts: list[float] = []
 
-    def measure(self, hosts: list[Host], rule: TableRule, lookups: int, rng: random.Random) -> None:
+    def measure(self, hosts: list[Host], rule: TableRule, lookups: int, rng: random.Random, traced: Traced) -> None:
         living = [host for host in hosts if rng.random() >= self.failed]
         members = sorted(host.members[0].me.id for host in living)
         alive = set(members)
@@ -89,13 +90,16 @@ class _Row:
         on_this_ring: Counter[int] = Counter()
         for _ in range(lookups):
             walk = Walk(rng.getrandbits(space.bits))
-            first = rng.choice(living).members[0].me
+            host = rng.choice(living)
+            first = host.members[0].me
             ring.unanswered.clear()
             try:
                 owner = ring.finish(find_owner(Asker(), space, [first], walk))
-            except LookupFailed:
+            except LookupFailed as error:
+                traced.walked(host, walk, error)
                 self._lost += 1
             else:
+                traced.walked(host, walk)
                 self._wrong += owner.id != members[bisect_left(members, walk.key) % len(members)]
             if walk.owners:
                 self._counts["hops"][walk.hops] += 1

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sim.paper.traced import Traced
+
 Value = int | float | str
 Parameters = dict[str, Value]
 """What a cell is to measure; the seed is one of them."""
@@ -38,13 +40,14 @@ class Table:
 class Figure:
     """`name` is what the command line calls it; `source` the paper and its figure.
 
-    `cells(quick)` says what is measured, `measure` one of them, on any process; `table` and `draw` tell them all.
+    `cells(quick)` says what is measured, `measure` one of them, on any process, and has lookups leave their traces;
+    `table` and `draw` tell them all.
     """
 
     name: str
     title: str
     source: str
     cells: Callable[[bool], list[Parameters]]
-    measure: Callable[[Parameters], Result]
+    measure: Callable[[Parameters, Traced], Result]
     table: Callable[[Sequence[Measured]], Table]
     draw: Callable[[Axes, Sequence[Measured]], None]

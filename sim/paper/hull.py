@@ -21,6 +21,7 @@ from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.hull_points import lower_hull, points_of, tried_by
 from sim.paper.hull_settings import DEFAULT, tried
 from sim.paper.owners import Question
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +59,11 @@ def cells(quick: bool) -> list[Parameters]:
     ]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """The bytes that a node sends a second, how long lookups took that ended well, and how many did."""
     seed, nodes, one = int(parameters["seed"]), int(parameters["nodes"]), tried_by(parameters)
     per_s = nodes / float(parameters["life_s"])
-    ring = Churning(seed, one.settings(), king(seed), nodes, per_s, crash=True, vnodes=one.vnodes)
+    ring = Churning(seed, one.settings(), king(seed), nodes, per_s, True, one.vnodes, traced)
     ring.scheduler.run_for(WARM_UP_S)
     before, began_at = ring.network.bytes, len(ring.nodes)
     lookups = Timed(ring, nodes * LOOKUPS_PER_S)

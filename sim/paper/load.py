@@ -27,6 +27,7 @@ from sim.paper.published import (
     LOAD_MOST_BY_KEYS,
 )
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def cells(quick: bool) -> list[Parameters]:
     return [{"nodes": NODES, "keys": KEYS, "seed": seed} for seed in range(2 if quick else RINGS)]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, _traced: Traced) -> Result:
     """Of each number of keys and of virtual nodes: keys per node in the mean, 1st and 99th percentile, most, none."""
     nodes, total, seed = (int(parameters[name]) for name in ("nodes", "keys", "seed"))
     space = IdentifierSpace()

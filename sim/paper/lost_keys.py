@@ -22,6 +22,7 @@ from sim.ideal import start_ideal
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import LOST_KEYS
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ def cells(quick: bool) -> list[Parameters]:
     ]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, _traced: Traced) -> Result:
     """How many keys were not found, and of how many all holders had failed; answers that were wrong, or none.
 
     `mended_s` is how long maintenance took, in virtual seconds; it is None when it did not get there.

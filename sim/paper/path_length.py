@@ -13,6 +13,7 @@ from sim.paper.counts import mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PATH_FINGERS, PATH_LISTS
 from sim.paper.rings import ideal, path_lengths
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def cells(quick: bool) -> list[Parameters]:
     return found
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """Hops of lookups in each ring, by production code; of small rings also by brute force, for the same lookups."""
     nodes, lookups = int(parameters["nodes"]), int(parameters["lookups"])
     fingers = parameters["kind"] == "fingers"
@@ -47,7 +48,7 @@ def measure(parameters: Parameters) -> Result:
     for ring in range(int(parameters["rings"])):
         seed = int(parameters["seed"]) * 1_000 + ring
         hosts = ideal(nodes, 1 if fingers else 2 * int(math.log2(nodes)), seed)
-        counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"))
+        counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"), traced)
         if fingers and nodes < FORMULA_FROM:
             identifiers = [host.members[0].me.id for host in hosts]
             differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))

@@ -27,6 +27,7 @@ from sim.paper.counts import mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PROTOTYPE_EXPECTED_MS, PROTOTYPE_MS
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def sites(addresses: Sequence[str], seed: int) -> Latency:
     return latency
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """Latencies in microseconds, hops and time-outs of lookups of random keys by processes at every site."""
     latencies: Counter[int] = Counter()
     hops: Counter[int] = Counter()
@@ -92,7 +93,9 @@ def measure(parameters: Parameters) -> Result:
         rng = cluster.rng("lookups")
         for number in range(SITES * LOOKUPS):
             walk = Walk(rng.getrandbits(settings.space.bits))
-            _look_up(cluster, rng.choice(nodes[number % SITES :: SITES]), walk)
+            node = rng.choice(nodes[number % SITES :: SITES])
+            _look_up(cluster, node, walk)
+            traced.walked(node.host, walk)
             latencies[round((walk.ended_at - walk.started_at) * 1e6)] += 1
             hops[walk.hops] += 1
             timeouts += walk.timeouts

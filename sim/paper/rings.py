@@ -12,6 +12,7 @@ from chord.settings import Settings
 from sim.at_once import Asker, AtOnce
 from sim.cluster import Cluster
 from sim.ideal import start_ideal
+from sim.paper.traced import Traced
 
 BITS = 64
 SIZE = 1 << BITS
@@ -27,14 +28,18 @@ def ideal(nodes: int, successors: int, seed: int) -> list[Host]:
     return [node.host for node in start_ideal(cluster, nodes, upkeep=False)]
 
 
-def path_lengths(hosts: list[Host], lookups: int, rng: random.Random) -> Counter[int]:
+def path_lengths(hosts: list[Host], lookups: int, rng: random.Random, traced: Traced | None = None) -> Counter[int]:
     """How many lookups took how many hops: from a random member to the predecessor of a random key."""
     ring = AtOnce(hosts)
+    traced = traced or Traced()
     space = hosts[0].settings.space
     counts: Counter[int] = Counter()
     for _ in range(lookups):
         walk = Walk(rng.getrandbits(space.bits))
-        ring.finish(find_predecessor(Asker(), space, [rng.choice(hosts).members[0].me], walk))
+        host = rng.choice(hosts)
+        ring.finish(find_predecessor(Asker(), space, [host.members[0].me], walk))
+        walk.owner = walk.owners[0]  # everybody lives
+        traced.walked(host, walk)
         counts[walk.hops] += 1
     return counts
 

@@ -15,6 +15,7 @@ from sim.paper.counts import percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.series import series
 from sim.paper.splitting import GET, GET_OTHER, LOOKUP, PUT, Splitting
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +46,10 @@ def cells(quick: bool) -> list[Parameters]:
     return [{**size, "seed": seed} for seed in range(1 if quick else 8)]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """One run: what was asked each second and what came of it, how many rings there were, and what was kept."""
-    run = Splitting(*(int(parameters[name]) for name in ("seed", "nodes", "cut_off")))
+    seed, nodes, cut_off = (int(parameters[name]) for name in ("seed", "nodes", "cut_off"))
+    run = Splitting(seed, nodes, cut_off, traced)
     return run.run(BEFORE_S, int(parameters["cut_s"]), int(parameters["after_s"]))
 
 

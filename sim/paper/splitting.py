@@ -12,10 +12,12 @@ from chord.errors import RingcastError
 from chord.lookup import Walk
 from chord.member import Member
 from chord.messages import Entry, Pointer, Stored
+from chord.settings import Settings
 from sim import checks
 from sim.cluster import Cluster
 from sim.ideal import start_ideal
 from sim.paper.figure import Result
+from sim.paper.traced import Traced
 
 SIDES = "left", "right"
 OTHER = {"left": "right", "right": "left"}
@@ -50,8 +52,9 @@ class Tally:
 class Splitting:
     """A run. Second 0 begins with the cut; nothing is asked twice, so that what fails is seen."""
 
-    def __init__(self, seed: int, nodes: int, cut_off: int) -> None:
-        self.cluster = Cluster(seed)
+    def __init__(self, seed: int, nodes: int, cut_off: int, traced: Traced) -> None:
+        settings = Settings()
+        self.cluster = Cluster(seed, settings, keep=partial(traced.left, settings=settings))
         self.tallies: defaultdict[tuple[str, int], Tally] = defaultdict(Tally)
         self._rng = self.cluster.rng("split")
         addresses = [node.host.kernel.address for node in start_ideal(self.cluster, nodes)]

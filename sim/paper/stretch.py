@@ -25,6 +25,7 @@ from sim.paper.counts import mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import STRETCH, STRETCH_NODES
 from sim.paper.series import series
+from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,13 +57,13 @@ def cells(quick: bool) -> list[Parameters]:
     ]
 
 
-def measure(parameters: Parameters) -> Result:
+def measure(parameters: Parameters, traced: Traced) -> Result:
     """Of each way the latencies in microseconds, and the stretch in thousandths; how many hops; what was lost."""
     seed = int(parameters["seed"])
     link = Link(latency_of(Model(str(parameters["underlay"])), seed))
     cluster = Cluster(seed, Settings(cluster=f"ring-{seed}", failures=0, replicas=1), link)
     nodes = start_ideal(cluster, int(parameters["nodes"]), upkeep=False)
-    asking = _Asking(cluster)
+    asking = _Asking(cluster, traced)
     for node in cluster.rng("askers").sample(nodes, int(parameters["askers"])):
         for number in range(int(parameters["lookups"])):
             asking.ask(node, counts=number >= WARM)
@@ -72,8 +73,9 @@ def measure(parameters: Parameters) -> Result:
 class _Asking:
     """The same key is looked up both ways."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, traced: Traced) -> None:
         self._cluster = cluster
+        self._traced = traced
         self._rng = cluster.rng("keys")
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in ("direct", "hops")}
         self._counts |= {f"{kind} {way}": Counter() for way in WAYS for kind in ("latency", "stretch")}
@@ -88,9 +90,15 @@ class _Asking:
         owner = self._run(node, find_owner(kernel, host.settings.space, [me], walk))
         if owner == me:
             return
+        lost: LookupFailed | None = None
         try:
             self._run(node, find_owner_recursively(kernel, [me], me.address, again))
-        except LookupFailed:
+        except LookupFailed as error:
+            lost = error
+        if counts:
+            self._traced.walked(host, walk)
+            self._traced.walked(host, again, lost, "recursive")
+        if lost is not None:
             self._lost += counts
             return
         began_at = self._cluster.now

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,24 +13,13 @@ from sim.paper import churn
 from sim.paper.churn_lookups import Lookups
 from sim.paper.churning import Churning, exponential
 from sim.paper.figure import Measured
+from sim.paper.traced import Traced
 
-ROOT = Path(__file__).parents[3]
 FREQUENT = Settings(
     successors=8, replicas=1, failures=0, stabilize_s=3.0, fingers_s=60.0, repair_s=3_600.0, heal_s=3_600.0
 )
 NEVER = 1e-9
 """Comings and goings a second in a ring in which none are wanted."""
-
-PROGRAM = """
-import json
-from sim.paper import churn, hull, split
-cells = {
-    churn: {"kind": "leaves", "rate": 0.2, "nodes": 30, "lookups": 30, "warm_up_s": 10.0, "seed": 1},
-    hull: {**hull.cells(True)[0], "stabilize_s": 3.0, "nodes": 10, "measured_s": 20.0},
-    split: {"nodes": 8, "cut_off": 3, "cut_s": 10, "after_s": 1, "seed": 1},
-}
-print(json.dumps([figure.measure(cell) for figure, cell in cells.items()]))
-"""
 
 
 def right_owners(ring, key):
@@ -161,7 +147,7 @@ def test_members_live_as_long_as_they_are_to():
 
 def test_a_quick_figure_holds_and_one_with_failures_does_not():
     """A row for each kind and rate; a lookup that failed twice is an expectation that does not hold."""
-    measured = [Measured(cell, churn.measure(cell)) for cell in churn.cells(quick=True)[:2]]
+    measured = [Measured(cell, churn.measure(cell, Traced())) for cell in churn.cells(quick=True)[:2]]
     told = churn.table(measured)
     assert [row[:3] for row in told.rows] == [["leaves", 0.05, 200], ["leaves", 0.1, 200]]
     assert all(holds for _, holds in told.agrees)
@@ -186,22 +172,3 @@ def test_each_rate_has_all_of_its_lookups():
 
     assert [count for (kind, _), count in lookups.items() if kind == churn.LEAVES] == [10_000] * 8
     assert len({json.dumps(cell) for cell in churn.cells(quick=False)}) == len(churn.cells(quick=False))
-
-
-def test_figures_in_virtual_time_are_the_same_under_another_hash_seed():
-    """Churn, hull and split."""
-    first, again = (
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            cwd=ROOT,
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    )
-
-    assert first == again
-    assert len(json.loads(first)) == 3

@@ -18,11 +18,11 @@ def cells(quick):
     return [{"number": number, "seed": 7} for number in range(2 if quick else 4)]
 
 
-def square(parameters):
+def square(parameters, _traced):
     return {"square": parameters["number"] ** 2}
 
 
-def refuse(parameters):
+def refuse(parameters, _traced):
     raise AssertionError(f"{parameters} is measured again")
 
 
@@ -44,7 +44,7 @@ def squares(measured):
 
 
 def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
-    """Another commit measures anew, and so does a cell that was left half written."""
+    """Another commit measures anew, and so does a cell whose result was damaged."""
     told = []
     first = course.measured(figure(), tmp_path, False, 1, "one", lambda: told.append(1))
     assert squares(first) == [(0, 0), (1, 1), (2, 4), (3, 9)]
@@ -57,7 +57,7 @@ def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
     with pytest.raises(AssertionError, match="is measured again"):
         course.measured(figure(refuse), tmp_path, False, 1, "two", lambda: None)
 
-    kept = sorted(tmp_path.iterdir())[2]
+    kept = sorted(tmp_path.iterdir())[2] / course.RESULT
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(AssertionError, match="'number': 2"):
         course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None)
@@ -67,11 +67,11 @@ def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
     """The rest is measured later."""
     seen = []
 
-    def interrupted(parameters):
+    def interrupted(parameters, traced):
         if parameters["number"] == 2:
             raise KeyboardInterrupt
         seen.append(parameters["number"])
-        return square(parameters)
+        return square(parameters, traced)
 
     with pytest.raises(KeyboardInterrupt):
         course.measured(figure(interrupted), tmp_path, False, 1, "one", lambda: None)
@@ -79,7 +79,12 @@ def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
 
     rest = []
     found = course.measured(
-        figure(lambda cell: rest.append(cell["number"]) or square(cell)), tmp_path, False, 1, "one", lambda: None
+        figure(lambda cell, traced: rest.append(cell["number"]) or square(cell, traced)),
+        tmp_path,
+        False,
+        1,
+        "one",
+        lambda: None,
     )
 
     assert rest == [2, 3]
@@ -111,7 +116,7 @@ def test_a_long_table_ends_on_the_terminal():
 
 
 def course_of(count):
-    return [course.Measured(cell, square(cell)) for cell in [{"number": number} for number in range(count)]]
+    return [course.Measured(cell, square(cell, None)) for cell in [{"number": number} for number in range(count)]]
 
 
 def run(monkeypatch, *arguments):

@@ -8,6 +8,7 @@ from chord.errors import LookupFailed
 from sim.paper import failures
 from sim.paper.figure import Measured
 from sim.paper.rings import TableRule
+from sim.paper.traced import Traced
 
 EIGHTH = 2**61
 SMALL = {"nodes": 60, "successors": 12, "rings": 2, "lookups": 60, "seed": 3}
@@ -48,7 +49,7 @@ def test_successor_lists_are_candidates():
 
 def test_with_nobody_dead_production_code_walks_by_the_rule():
     """Lookup by lookup; nothing is lost, and no owner is wrong."""
-    row = failures.measure(SMALL)["rows"][0]
+    row = failures.measure(SMALL, Traced())["rows"][0]
 
     assert (row["failed"], row["lookups"], row["lost"], row["wrong"]) == (0.0, 120, 0, 0)
     assert row["hops"] == row["rule hops"]
@@ -57,7 +58,7 @@ def test_with_nobody_dead_production_code_walks_by_the_rule():
 
 def test_time_outs_are_attempts_at_the_dead():
     """The more have failed, the more of them; every owner found is the first living node."""
-    rows = failures.measure(SMALL)["rows"]
+    rows = failures.measure(SMALL, Traced())["rows"]
 
     means = [sum(int(value) * number for value, number in row["timeouts"].items()) / row["lookups"] for row in rows]
     assert means[1] < means[3] < means[5]
@@ -66,7 +67,7 @@ def test_time_outs_are_attempts_at_the_dead():
 
 def test_lists_that_are_too_short_lose_lookups():
     """Half the nodes gone, and two successors each."""
-    row = failures.measure(SMALL | {"successors": 2})["rows"][-1]
+    row = failures.measure(SMALL | {"successors": 2}, Traced())["rows"][-1]
 
     assert row["failed"] == 0.5
     assert row["lost"] > 0
@@ -81,7 +82,7 @@ def test_a_wrong_owner_is_seen(monkeypatch):
         yield
 
     monkeypatch.setattr(failures, "find_owner", anybody)
-    row = failures.measure(SMALL | {"rings": 1})["rows"][0]
+    row = failures.measure(SMALL | {"rings": 1}, Traced())["rows"][0]
 
     assert row["wrong"] > 50
 
@@ -94,7 +95,7 @@ def test_a_lookup_that_fails_is_lost_and_has_no_path(monkeypatch):
         yield
 
     monkeypatch.setattr(failures, "find_owner", nobody)
-    row = failures.measure(SMALL | {"rings": 1})["rows"][0]
+    row = failures.measure(SMALL | {"rings": 1}, Traced())["rows"][0]
 
     assert (row["lost"], row["wrong"], row["hops"]) == (60, 0, {})
 
@@ -164,4 +165,7 @@ def test_published_points_are_drawn_as_crosses():
 def test_the_same_seed_gives_the_same():
     """Another one another ring."""
     small = SMALL | {"nodes": 30, "rings": 1, "lookups": 10}
-    assert failures.measure(small) == failures.measure(small) != failures.measure(small | {"seed": 4})
+
+    first, again, other = (failures.measure(small | {"seed": seed}, Traced()) for seed in (3, 3, 4))
+
+    assert first == again != other

@@ -14,6 +14,7 @@ from sim.paper.figure import Measured
 from sim.paper.hull import Timed
 from sim.paper.hull_points import lower_hull
 from sim.paper.hull_settings import DEFAULT, Tried, tried
+from sim.paper.traced import Traced
 from sim.scheduler import Scheduler
 
 CALM = Settings(stabilize_s=10.0, fingers_s=60.0, repair_s=3_600.0, heal_s=3_600.0)
@@ -133,7 +134,7 @@ def test_the_defaults_are_those_of_dht_join():
 def test_a_shorter_pause_costs_more_bytes():
     """A small ring on latencies with a long tail, measured twice."""
     quick = {**hull.cells(quick=True)[0], "nodes": 10, "measured_s": 30.0}
-    often, seldom = (hull.measure({**quick, "stabilize_s": pause_s}) for pause_s in (1.0, 10.0))
+    often, seldom = (hull.measure({**quick, "stabilize_s": pause_s}, Traced()) for pause_s in (1.0, 10.0))
 
     assert often["bytes_a_node_and_second"] > 1.5 * seldom["bytes_a_node_and_second"] > 0
     assert often["answered"] == seldom["answered"] > 0

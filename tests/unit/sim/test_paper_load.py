@@ -12,6 +12,7 @@ from chord.identifiers import IdentifierSpace
 from sim.cluster import address_of
 from sim.paper import load
 from sim.paper.figure import Measured
+from sim.paper.traced import Traced
 
 SMALL = {"nodes": 40, "keys": 500, "seed": 5}
 
@@ -34,7 +35,7 @@ def by_search(keys, virtual):
 
 def test_keys_are_counted_at_their_owners():
     """Those of 10 numbers of keys, then of more virtual nodes; of 40 nodes the ends are the 1st and 99th percentile."""
-    rows = load.measure(SMALL)["rows"]
+    rows = load.measure(SMALL, Traced())["rows"]
 
     assert [row[:2] for row in rows] == [[50 * step, 1] for step in range(1, 11)] + [[500, v] for v in (2, 5, 10, 20)]
     for keys, virtual, *spread in rows:
@@ -43,7 +44,7 @@ def test_keys_are_counted_at_their_owners():
 
 def test_another_seed_is_another_ring():
     """And the same seed the same."""
-    assert load.measure(SMALL) == load.measure(SMALL) != load.measure(SMALL | {"seed": 6})
+    assert load.measure(SMALL, Traced()) == load.measure(SMALL, Traced()) != load.measure(SMALL | {"seed": 6}, Traced())
 
 
 def test_expected_percentiles_are_those_of_random_numbers():

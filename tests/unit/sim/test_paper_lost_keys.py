@@ -11,6 +11,7 @@ from sim.cluster import Cluster
 from sim.ideal import start_ideal
 from sim.paper import lost_keys
 from sim.paper.figure import Measured
+from sim.paper.traced import Traced
 
 SMALL = {"nodes": 24, "keys": 60, "replicas": 1, "failed": 0.25, "seed": 2}
 
@@ -35,7 +36,7 @@ def test_records_are_placed_where_the_ring_holds_them(replicas):
 
 def test_exactly_the_keys_of_the_dead_are_lost():
     """With one holder each; every question is answered."""
-    result = lost_keys.measure(SMALL)
+    result = lost_keys.measure(SMALL, Traced())
 
     assert result["failed"] == 6
     assert 0 < result["lost"] == result["missing"] < 60
@@ -45,9 +46,9 @@ def test_exactly_the_keys_of_the_dead_are_lost():
 
 def test_replicas_outlive_their_owners():
     """Two more holders, the same nodes fail."""
-    result = lost_keys.measure(SMALL | {"replicas": 3})
+    result = lost_keys.measure(SMALL | {"replicas": 3}, Traced())
 
-    assert result["missing"] == result["lost"] < lost_keys.measure(SMALL)["lost"]
+    assert result["missing"] == result["lost"] < lost_keys.measure(SMALL, Traced())["lost"]
     assert (result["wrong"], result["unanswered"]) == (0, 0)
 
 
@@ -60,7 +61,7 @@ def test_a_record_that_a_living_node_lost_is_seen(monkeypatch):
         return {**holders, "key-never-put": [next(iter(cluster.nodes))]}
 
     monkeypatch.setattr(lost_keys, "place", forgetful)
-    result = lost_keys.measure(SMALL | {"failed": 0.0})
+    result = lost_keys.measure(SMALL | {"failed": 0.0}, Traced())
 
     assert (result["wrong"], result["missing"], result["lost"]) == (1, 1, 0)
 

@@ -10,6 +10,7 @@ import pytest
 from sim.paper import counts, path_length
 from sim.paper.figure import Measured
 from sim.paper.rings import ideal, path_lengths
+from sim.paper.traced import Traced
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 8, 50])
@@ -45,7 +46,7 @@ def test_lists_shorten_the_way():
 def test_quick_cells_become_rows_and_what_was_expected_of_them():
     """Each size has both kinds; those from 1,024 on are held against half log2 N - 0.138."""
     chosen = [cell for cell in path_length.cells(True) if cell["nodes"] in (16, 1024)]
-    measured = [Measured(cell, path_length.measure(cell)) for cell in chosen]
+    measured = [Measured(cell, path_length.measure(cell, Traced())) for cell in chosen]
     table = path_length.table(measured)
 
     assert [row[:2] for row in table.rows] == [[16, "fingers"], [1024, "fingers"], [16, "lists"], [1024, "lists"]]

@@ -11,6 +11,7 @@ import pytest
 from sim.cluster import address_of
 from sim.paper import counts, prototype
 from sim.paper.figure import Measured
+from sim.paper.traced import Traced
 
 ADDRESSES = [address_of(number) for number in range(30)]
 SMALL = {"nodes": 20, "successors": 1, "beds": 1, "seed": 4}
@@ -71,8 +72,8 @@ def test_a_frame_is_late_by_a_tenth_on_average():
 
 def test_every_site_looks_sixteen_keys_up():
     """Nothing times out, and more nodes make more hops."""
-    few = prototype.measure(SMALL)
-    many = prototype.measure(SMALL | {"nodes": 100})
+    few = prototype.measure(SMALL, Traced())
+    many = prototype.measure(SMALL | {"nodes": 100}, Traced())
 
     assert sum(few["latencies"].values()) == sum(few["hops"].values()) == 160
     assert few["timeouts"] == many["timeouts"] == 0
@@ -82,7 +83,7 @@ def test_every_site_looks_sixteen_keys_up():
 def test_a_lookup_takes_its_round_trips(monkeypatch):
     """On sites that are all 60 ms apart: one for each hop, and one to the owner, unless the asker itself is that."""
     monkeypatch.setattr(prototype, "sites", lambda _addresses, _seed: lambda _rng, _one, _other: 0.030)
-    result = prototype.measure(SMALL)
+    result = prototype.measure(SMALL, Traced())
 
     trips = {int(latency) / 60_000 for latency in result["latencies"]}
     assert trips == {float(trip) for trip in range(len(trips))}

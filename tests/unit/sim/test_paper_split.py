@@ -12,13 +12,14 @@ from sim.ideal import start_ideal
 from sim.paper import split
 from sim.paper.figure import Measured
 from sim.paper.splitting import GET_OTHER, LOOKUP, PUT, count_rings
+from sim.paper.traced import Traced
 
 
 @pytest.fixture(scope="module")
 def small():
     """8 nodes cut 5 to 3 for 20 s."""
     cell = {"nodes": 8, "cut_off": 3, "cut_s": 20, "after_s": 20, "seed": 1}
-    return Measured(cell, split.measure(cell))
+    return Measured(cell, split.measure(cell, Traced()))
 
 
 def column(told, name):

@@ -8,6 +8,7 @@ from chord.errors import LookupFailed
 from sim.network import constant
 from sim.paper import counts, stretch
 from sim.paper.figure import Measured
+from sim.paper.traced import Traced
 
 SMALL = {"nodes": 64, "underlay": "waxman", "askers": 4, "lookups": 12, "seed": 2}
 
@@ -15,7 +16,7 @@ SMALL = {"nodes": 64, "underlay": "waxman", "askers": 4, "lookups": 12, "seed": 
 def test_where_all_are_equally_far_stretch_counts_exchanges(monkeypatch):
     """Iterative: one each hop and one to the owner. Recursive: half as many, and half a round trip back."""
     monkeypatch.setattr(stretch, "latency_of", lambda _model, _seed: constant(0.020))
-    result = stretch.measure(SMALL)
+    result = stretch.measure(SMALL, Traced())
 
     hops = {int(hop): number for hop, number in result["hops"].items()}
     assert sum(hops.values()) >= 4 * (12 - stretch.WARM) - 4
@@ -32,12 +33,12 @@ def test_where_all_are_equally_far_stretch_counts_exchanges(monkeypatch):
 def test_recursive_lookups_take_less_time_over_an_underlay(underlay):
     """The same keys; no way is shorter than the direct one but for jitter."""
     pytest.importorskip("networkx")
-    result = stretch.measure(SMALL | {"underlay": underlay})
+    result = stretch.measure(SMALL | {"underlay": underlay}, Traced())
 
     latency = {way: counts.mean(counts.total([result[f"latency {way}"]])) for way in stretch.WAYS}
     assert latency["recursive"] < latency["iterative"] > latency["to predecessor"]
     assert min(counts.total([result["stretch recursive"]])) > 950
-    assert result == stretch.measure(SMALL | {"underlay": underlay})
+    assert result == stretch.measure(SMALL | {"underlay": underlay}, Traced())
 
 
 def test_a_recursive_lookup_that_is_given_up_is_told(monkeypatch):
@@ -49,7 +50,7 @@ def test_a_recursive_lookup_that_is_given_up_is_told(monkeypatch):
 
     monkeypatch.setattr(stretch, "latency_of", lambda _model, _seed: constant(0.020))
     monkeypatch.setattr(stretch, "find_owner_recursively", lost)
-    result = stretch.measure(SMALL)
+    result = stretch.measure(SMALL, Traced())
 
     assert result["hops"] == {}
     assert 20 < result["lost"] <= 4 * (12 - stretch.WARM)
