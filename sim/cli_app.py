@@ -7,7 +7,7 @@ import typer
 from sim.cli_campaign import campaign
 from sim.cli_chaos import chaos
 from sim.cli_exhaust import exhaust
-from sim.cli_paper import paper
+from sim.cli_paper import EPILOG, paper
 from sim.cli_replay import replay
 from sim.cli_ring import ring
 from sim.cli_scenario import scenario
@@ -26,6 +26,6 @@ app.command()(campaign)
 app.command()(ring)
 app.command()(replay)
 app.command()(exhaust)
-app.command()(paper)
+app.command(epilog=EPILOG)(paper)
 app.command()(static)
 app.command()(scenario)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any
 
 import msgspec
@@ -14,12 +16,31 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sim.cli_files import written_to
 from sim.commit import checked_out
-from sim.exits import FAILED, INTERRUPTED
+from sim.exits import FAILED, INTERRUPTED, USAGE
 from sim.paper.figure import Figure
+
+NAMES = (
+    "path-length",
+    "path-distribution",
+    "load",
+    "failures",
+    "lost-keys",
+    "churn",
+    "stretch",
+    "prototype",
+    "hull",
+    "split",
+)
+"""Those of sim.paper.figures, which takes its time to load."""
+
+PACKAGES = "matplotlib", "networkx", "numpy"
+"""What they are measured and drawn with: what is missing is said before a run."""
+
+EPILOG = "\n  ".join(["\b\nFigures:", *wrap(" ".join(NAMES), 76, break_on_hyphens=False)])
 
 
 def paper(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[FIGURE]...", help="Which; all by default.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="FIGURE", help="Which; all by default.")] = None,
     out: Annotated[Path, typer.Option(help="Where tables, pictures and what was measured go.", metavar="DIR")] = Path(
         "runs/paper"
     ),
@@ -41,11 +62,15 @@ def paper(
       python -m sim paper --quick --json
       python -m experiments analyse runs/paper/cells/path-length
     """
-    from sim.paper.figures import FIGURES  # only here, as they take their time to load
+    from sim.paper.figures import FIGURES
 
     unknown = [name for name in names or [] if name not in FIGURES]
     if unknown:
         raise typer.BadParameter(f"there is no {unknown[0]!r}; there are {', '.join(FIGURES)}", param_hint="FIGURE")
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        typer.echo(f"error: figures need {', '.join(missing)}; install ringcast[sim]", err=True)
+        raise typer.Exit(USAGE)
     figures = [FIGURES[name] for name in dict.fromkeys(names or FIGURES)]
     with written_to(out):
         told = _run(figures, out, quick, jobs, Console(stderr=as_json))
@@ -61,37 +86,35 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
     cells = out / ("cells-quick" if quick else "cells")
     told = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        for figure in figures:
-            bar = progress.add_task(figure.name, total=len(figure.cells(quick)))
-            try:
+    for figure in figures:
+        try:
+            with Progress(*columns, console=Console(stderr=True)) as progress:  # ends before the table begins
+                bar = progress.add_task(figure.name, total=len(figure.cells(quick)))
                 advance = partial(progress.advance, bar)
                 measured = course.measured(figure, cells / figure.name, quick, jobs, commit, advance)
-            except KeyboardInterrupt:
-                progress.stop()
-                typer.echo(f"interrupted in {figure.name}; the same command goes on from there", err=True)
-                raise typer.Exit(INTERRUPTED) from None
-            except BrokenProcessPool:
-                progress.stop()
-                typer.echo(f"error: a process was killed in {figure.name}; fewer --jobs take less memory", err=True)
-                raise typer.Exit(FAILED) from None
-            table = figure.table(measured)
-            report.show(figure, table, not quick, console)
-            report.write_csv(table, out / f"{figure.name}.csv")
-            report.draw(figure, measured, out / f"{figure.name}.png")
-            wall_s = progress.tasks[bar].elapsed
-            told.append(
-                {
-                    "name": figure.name,
-                    "title": figure.title,
-                    "source": figure.source,
-                    "commit": commit,
-                    "quick": quick,
-                    "seeds": sorted({cell.parameters["seed"] for cell in measured}),
-                    "wall_s": None if wall_s is None else round(wall_s, 1),
-                    "columns": table.columns,
-                    "rows": table.rows,
-                    "expectations": [{"text": text, "holds": holds} for text, holds in table.agrees],
-                }
-            )
+        except KeyboardInterrupt:
+            typer.echo(f"interrupted in {figure.name}; the same command goes on from there", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenProcessPool:
+            typer.echo(f"error: a process was killed in {figure.name}; fewer --jobs take less memory", err=True)
+            raise typer.Exit(FAILED) from None
+        table = figure.table(measured)
+        report.show(figure, table, not quick, console)
+        report.write_csv(table, out / f"{figure.name}.csv")
+        report.draw(figure, measured, out / f"{figure.name}.png")
+        wall_s = progress.tasks[bar].elapsed
+        told.append(
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "source": figure.source,
+                "commit": commit,
+                "quick": quick,
+                "seeds": sorted({cell.parameters["seed"] for cell in measured}),
+                "wall_s": None if wall_s is None else round(wall_s, 1),
+                "columns": table.columns,
+                "rows": table.rows,
+                "expectations": [{"text": text, "holds": holds} for text, holds in table.agrees],
+            }
+        )
     return told

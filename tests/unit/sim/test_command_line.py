@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sim.cli_app import app
+from sim.cli_paper import NAMES
+from sim.paper.figures import FIGURES
 from tests.unit.sim.commands import sim
 
 
@@ -49,6 +51,26 @@ def test_what_is_missing_beside_an_option_is_said():
 
     assert result.exit_code == 2
     assert "name one of the two: --seed N or --plan FILE" in result.stderr
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "networkx", "numpy"])
+def test_a_package_that_figures_lack_is_said_before_they_are_measured(monkeypatch, tmp_path, package):
+    """In one line, and nothing is left."""
+    monkeypatch.setitem(sys.modules, package, None)
+
+    result = CliRunner().invoke(app, ["paper", "load", "--quick", "--out", str(tmp_path / "out")])
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"error: figures need {package}; install ringcast[sim]\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_figures_are_in_the_help():
+    """Every one of them, unbroken."""
+    told = CliRunner().invoke(app, ["paper", "--help"]).output
+
+    assert tuple(FIGURES) == NAMES
+    assert set(NAMES) <= set(told.split())
 
 
 @pytest.mark.parametrize("option", ["--save", "--trace"])
