@@ -84,3 +84,9 @@ MAX_FORWARDS = 64
 
 MAX_HOPS = 160
 """Exchanges of one lookup; a walk along successor lists of 8 passes 1,280 members in that many."""
+
+MAX_NAMED = MAX_AVOIDED + 4
+"""Members that one answer to a step of a lookup names at most; whoever names more is believed so many."""
+
+MAX_LOOKUP_S = 30.0
+"""Seconds after which a lookup asks nobody any more: two time-outs of each member that one answer names fit in."""

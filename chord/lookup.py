@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from chord.effects import Call, Operation, call
 from chord.errors import LookupFailed, NotMember, NotOwner, PeerUnreachable, RingcastError, WrongCluster
 from chord.identifiers import IdentifierSpace
-from chord.limits import MAX_AVOIDED, MAX_HOPS
+from chord.limits import MAX_AVOIDED, MAX_HOPS, MAX_LOOKUP_S, MAX_NAMED
 from chord.messages import ConfirmOwner, Get, Hop, NextHop, Owned, Pointer
 from chord.round_trips import RoundTrips
 from chord.trace import HopTrace
@@ -92,7 +92,8 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
     pool = _Pool(asker, space, walk.key, via)
     why = "no contact was given"
     wrong: WrongCluster | None = None
-    while len(walk.exchanges) < MAX_HOPS and (pointer := pool.take()) is not None:
+    give_up_at = walk.started_at + MAX_LOOKUP_S
+    while len(walk.exchanges) < MAX_HOPS and asker.now < give_up_at and (pointer := pool.take()) is not None:
         sent_at = asker.now
         try:
             hop: Hop = yield Call(pointer, NextHop(walk.key, pool.avoid))
@@ -109,7 +110,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
         if answered not in walk.path:
             walk.path.append(answered)
         if hop.final:
-            walk.owners = hop.candidates
+            walk.owners = hop.candidates[:MAX_NAMED]
             walk.named_by = answered
             walk.named_at = asker.now
             return hop
@@ -118,6 +119,8 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
         raise wrong
     if len(walk.exchanges) >= MAX_HOPS:
         why = f"{MAX_HOPS} exchanges did not reach it"
+    elif asker.now >= give_up_at:
+        why = f"{MAX_LOOKUP_S:.0f} s did not reach it: {why}"
     elif not walk.path:
         raise LookupFailed(f"no ring node answered: {why}")
     raise LookupFailed(f"lookup of key {walk.key:016x} failed after {len(walk.exchanges)} exchanges: {why}")
@@ -178,7 +181,7 @@ class _Pool:
             self._reach = reach
             self._nearest = hop.member
             self.avoid = tuple(dead for dead in self.avoid if distance(dead, key) < reach)
-        for candidate in hop.candidates:
+        for candidate in hop.candidates[:MAX_NAMED]:
             if distance(candidate.id, key) < reach and (candidate.id, candidate.address) not in self._met:
                 self._met.add((candidate.id, candidate.address))
                 insort(self._pointers, candidate, key=lambda one: -distance(one.id, key))
@@ -201,6 +204,8 @@ def _answered(
     pending = list(reversed(walk.owners))
     why = "its predecessor named nobody"
     for _ in range(MAX_HOPS):
+        if asker.now >= walk.started_at + MAX_LOOKUP_S:
+            break
         if not pending:
             pending = list(reversed((yield from _further_owners(asker, walk))))
         if not pending:

@@ -15,7 +15,7 @@ from chord.errors import Busy, NotOwner, RemoteProtocolError
 from chord.fingers import FingerTable, Routes
 from chord.identifiers import between_right
 from chord.kernel import Kernel
-from chord.limits import MAX_AVOIDED
+from chord.limits import MAX_NAMED
 from chord.messages import (
     Hop,
     Neighbours,
@@ -210,7 +210,7 @@ class Member:
     def next_hop(self, request: NextHop) -> Hop:
         """Who comes next on the way to the owner of a key, as this member knows the ring."""
         key = request.key
-        avoid = request.avoid
+        avoid = frozenset(request.avoid)
         successors = self._state.successors
         if self.owns(key):
             return Hop(self.me, True, (self.me, *successors[: OWNERS_NAMED - 1]))
@@ -219,7 +219,7 @@ class Member:
             successors = tuple(pointer for pointer in successors if pointer.id not in avoid)
         successor_id = successors[0].id if successors else self.me.id
         if between_right(self.me.id, key, successor_id) and (successors or self._state.whole):
-            named = OWNERS_NAMED + MAX_AVOIDED if avoid else OWNERS_NAMED  # where some are dead, more may be
+            named = MAX_NAMED if avoid else OWNERS_NAMED  # where some are dead, more may be
             return Hop(self.me, True, successors[:named] or (self.me,))
         routes = self._routes
         if routes is None:

@@ -8,9 +8,10 @@ import pytest
 
 from chord.errors import Busy, LookupFailed, NotMember, NotOwner
 from chord.kernel import Kernel
-from chord.limits import MAX_AVOIDED, MAX_HOPS
+from chord.limits import MAX_AVOIDED, MAX_HOPS, MAX_LOOKUP_S, MAX_NAMED
 from chord.lookup import Walk, find_owner, find_predecessor
 from chord.messages import ConfirmOwner, Hop, NextHop, Owned, Pong
+from chord.round_trips import CEILING_S
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
 
 KEY = 500
@@ -238,6 +239,30 @@ def test_a_liar_that_invents_members_is_given_up(world, asker):
         world.finish(asker, find_owner(asker, SPACE, [pointer(0, "liar:1", 0)], Walk(1000)), 1_000.0)
 
     assert len(got) == MAX_HOPS
+
+
+def test_no_more_are_believed_than_an_honest_member_names(world, asker):
+    """A liar that names hundreds of the dead costs the time-outs of as many as anybody may name."""
+    peer(world, 100, hop(100, *range(110, 410)))
+    peer(world, 420, hop(420, 520, final=True))
+    peer(world, 520, None, owned(520))
+
+    walk = look(world, asker, 100, 420)
+
+    assert walk.owner == pointer(520)
+    assert walk.timeouts == MAX_NAMED
+
+
+def test_a_lookup_among_the_dead_ends_in_time(world, asker):
+    """One who names ever more of the dead holds nobody longer than a lookup may take."""
+    named = iter(range(101, 400))
+    scripted(world, "n100:1", lambda _request: hop(100, *[next(named) for _ in range(16)]))
+    asker.round_trips.peer("n100:1").observe(0.001)
+
+    with pytest.raises(LookupFailed, match="30 s did not reach it"):
+        look(world, asker, 100)
+
+    assert world.now <= MAX_LOOKUP_S + 2 * CEILING_S
 
 
 def test_hints_that_never_end_are_given_up(world, asker):
