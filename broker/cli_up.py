@@ -15,7 +15,7 @@ import typer
 from broker.cli_broker import Session, Zookeeper
 from broker.interrupts import unwind_on_signals
 from broker.stack import LocalStack, Part, Progress
-from broker.zookeeper import SESSION_S
+from broker.zookeeper import SESSION_S, require_kazoo
 from chord.cli_options import AsJson, Port, Trace
 from pubsub.cli_options import tell
 
@@ -50,6 +50,7 @@ def up(
       ringcast up --zookeeper 127.0.0.1:2181 --json | jq -r '.via[]'
     """
     unwind_on_signals()
+    require_kazoo()
     with ExitStack() as closing:
         folder = directory or Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="ringcast-")))
         with _shown() as show:

@@ -41,6 +41,12 @@ class _Proposal(NamedTuple):
     in_sync: frozenset[str]
 
 
+def require_kazoo() -> None:
+    """Raises LocalProtocolError where brokers cannot run because kazoo is not installed."""
+    if find_spec("kazoo") is None:
+        raise LocalProtocolError("brokers need kazoo, which is not installed: `pip install 'ringcast[brokers]'`")
+
+
 class ZooKeeperAuthority:
     """Takes part in the elections of one zone for one broker, and tells each new term through `on_term`.
 
@@ -60,8 +66,7 @@ class ZooKeeperAuthority:
         on_term: Callable[[Term], None],
         warn: Callable[[str], None],
     ) -> None:
-        if find_spec("kazoo") is None:
-            raise LocalProtocolError("brokers need kazoo, which is not installed: `pip install 'ringcast[brokers]'`")
+        require_kazoo()
         from broker.zone_nodes import ZoneNodes
 
         if not parse_candidates([f"{broker}-0000000000"]):

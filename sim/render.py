@@ -23,8 +23,9 @@ def report_table(report: Report) -> None:
     if report.crashes:
         table.add_row(f"again after {counted(report.crashes, 'crash', 'crashes')}", _time(report.reconverged_s))
     table.add_row("lookups", str(report.lookups))
-    table.add_row("mean hops", f"{report.mean_hops:.2f}")
-    table.add_row("half log2 N", f"{report.half_log2_n:.2f}")
+    if report.lookups:
+        table.add_row("mean hops", f"{report.mean_hops:.2f}")
+        table.add_row("half log2 N", f"{report.half_log2_n:.2f}")
     table.add_row("time-outs", str(report.timeouts))
     table.add_row("wrong owners", str(report.wrong_owners))
     table.add_row("failed lookups", str(report.failed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker import zookeeper
+from broker import cli_up, zookeeper
 from chord.errors import LocalProtocolError
 
 
@@ -16,3 +16,13 @@ def test_without_kazoo_it_is_said_what_brings_it(monkeypatch: pytest.MonkeyPatch
         zookeeper.ZooKeeperAuthority(
             "127.0.0.1:1", "ringcast", "zone-1", "b1", "127.0.0.1:2", 6.0, lambda _term: None, lambda _text: None
         )
+
+
+def test_without_kazoo_no_stack_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ringcast up` says so at once, not when the ring and ZooKeeper run and the first broker ends."""
+    monkeypatch.setattr(zookeeper, "find_spec", lambda _name: None)
+    monkeypatch.setattr(cli_up, "unwind_on_signals", lambda: None)
+    monkeypatch.setattr(cli_up, "LocalStack", lambda *_arguments: pytest.fail("the stack was started"))
+
+    with pytest.raises(LocalProtocolError, match="kazoo"):
+        cli_up.up()

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from sim.cli_app import app
 from sim.cli_paper import NAMES
 from sim.paper.figures import FIGURES
+from sim.render import report_table
+from sim.run import Report
 from tests.unit.sim.commands import sim
 
 
@@ -194,3 +196,10 @@ def test_a_plan_that_is_damaged_is_refused_in_one_line(tmp_path, damaged):
     assert done.returncode == 2
     assert f"Invalid value for --plan: {plan} holds no plan: " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_lookups_no_means_of_them_are_told(capsys):
+    """A ring that did not become ideal in time was not asked: there is no path length to be told."""
+    report_table(Report(seed=1, nodes=64, crashes=0, converged_s=None))
+
+    assert "log2 N" not in capsys.readouterr().out
