@@ -73,9 +73,19 @@ def paper(
         raise typer.Exit(USAGE)
     figures = [FIGURES[name] for name in dict.fromkeys(names or FIGURES)]
     with written_to(out):
-        told = _run(figures, out, quick, jobs, Console(stderr=as_json))
+        told = _run(figures, out, quick, jobs, _console(as_json))
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+
+
+def _console(as_json: bool) -> Console:
+    """Where tables are printed. A file or a log has room for all of them."""
+    from sim.paper.report import WIDE
+
+    console = Console(stderr=as_json)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
+    return console
 
 
 def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Console) -> list[dict[str, Any]]:

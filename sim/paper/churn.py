@@ -44,6 +44,10 @@ COLUMNS = (
     *("time-outs", "time-outs p1", "time-outs p99", TIMEOUTS, "late replies"),
     *("failed", "failed strictly", "failed twice", FAILED, "bytes/node/s"),
 )
+SHOWN = (
+    *("kind", "rate", "lookups", "path", PATH, "time-outs", TIMEOUTS),
+    *("failed", "failed twice", FAILED),
+)
 
 SETTINGS = Settings(
     successors=20, replicas=1, failures=0, stabilize_s=40.0, fingers_s=300.0, repair_s=3_600.0, heal_s=3_600.0
@@ -114,7 +118,7 @@ def table(measured: Sequence[Measured]) -> Table:
         if published is not None:
             at_most = published / OF * lookups
             agrees.append((f"{where} at most {at_most:g} fail at first", failed <= at_most))
-    return Table(COLUMNS, rows, agrees)
+    return Table(COLUMNS, rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -44,6 +44,11 @@ RINGS, LOOKUPS = 4, 250
 """Of a cell, and of each ring for each share of failed nodes."""
 
 TOLERANCE = 0.05
+SHOWN = (
+    *("list", "failed", "path", "published path (to be checked)", "reference path"),
+    *("time-outs", "published time-outs (to be checked)", "reference time-outs"),
+    *("lost", "reference lost or wrong"),
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -164,7 +169,7 @@ def table(measured: Sequence[Measured]) -> Table:
     columns += ["time-outs", "time-outs p99", "sd of rings", "time-outs by rule", "lost", "wrong"]
     columns += ["published path (to be checked)", "published time-outs (to be checked)"]
     columns += ["reference path", "reference time-outs", "reference lost or wrong"]
-    return Table(columns, rows, agrees)
+    return Table(columns, rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -29,11 +29,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows for people and for CSV. `agrees`: what was expected of the figure, and whether it came out so."""
+    """Rows for people and for CSV. `agrees`: what was expected of the figure, and whether it came out so.
+
+    A terminal has no room for all columns of some: it shows those of `shown`, or all if there are none.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Value | None]]
     agrees: Sequence[tuple[str, bool]] = field(default_factory=tuple)
+    shown: Sequence[str] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True)

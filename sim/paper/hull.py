@@ -39,6 +39,7 @@ COLUMNS = (
     *("mean life s", "stabilize s", "successors", "fingers s", "vnodes"),
     *("bytes/node/s", "median ms", "mean ms", "p99 ms", "lookups", "right", "on the hull"),
 )
+SHOWN = tuple(column for column in COLUMNS if column not in ("median ms", "lookups"))
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -141,7 +142,7 @@ def table(measured: Sequence[Measured]) -> Table:
                 cheapest is default,
             )
         )
-    return Table(COLUMNS, rows, agrees)
+    return Table(COLUMNS, rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -35,6 +35,10 @@ MENDED_WITHIN_S = 300.0
 ASKED_PER_S = 200.0
 ANSWERED_WITHIN_S = 60.0
 DEVIATIONS = 3.0
+SHOWN = (
+    *("replicas", "failed", "not found", "published not found", "holders failed"),
+    *("expected", "wrong", "unanswered", "mended s"),
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -133,7 +137,7 @@ def table(measured: Sequence[Measured]) -> Table:
             close = abs(missing - failed) <= DEVIATIONS * deviation(failed, nodes, keys)
             agrees.append((f"{name}: {LOST_KEYS}, within {DEVIATIONS:.0f} standard deviations", close))
     columns = ["replicas", "nodes", "keys", "failed", "not found", "holders failed", "published not found"]
-    return Table([*columns, "expected", "wrong", "unanswered", "mended s"], rows, agrees)
+    return Table([*columns, "expected", "wrong", "unanswered", "mended s"], rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

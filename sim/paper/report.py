@@ -6,28 +6,39 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as Grid
 
+from chord.amounts import counted
 from sim.paper.figure import Figure, Measured, Table, Value
 
 SIZE_INCHES = 8.0, 5.0
 DOTS_PER_INCH = 130
+WIDE = 100
+"""Characters that the widest of the tables needs."""
+
 ROWS_SHOWN = 30
 """Of a table on the terminal: a time line of a minute has more."""
 
 
 def show(figure: Figure, table: Table, judged: bool, console: Console) -> None:
-    """Print the rows and, if they are to be `judged`, what was expected and did not come out so."""
+    """Print the rows and, if they are to be `judged`, what was expected and did not come out so.
+
+    Columns are as wide as their numbers and the words above them; where there is no room for that, nothing is cut off.
+    """
     console.print(f"{figure.title}\n{figure.source}; ours is simulated", markup=False)
-    grid = Grid()
-    for column in table.columns:
-        grid.add_column(column, justify="right")
-    for row in table.rows[:ROWS_SHOWN]:
-        grid.add_row(*map(_text, row))
+    places = [table.columns.index(column) for column in table.shown or table.columns]
+    grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    cells = [[_text(row[at]) for row in table.rows[:ROWS_SHOWN]] for at in places]
+    for at, column in zip(places, cells, strict=True):
+        words = table.columns[at].split()
+        grid.add_column(table.columns[at], justify="right", overflow="fold", width=max(map(len, [*words, *column])))
+    for row in zip(*cells, strict=True):
+        grid.add_row(*row)
     console.print(grid)
-    if len(table.rows) > ROWS_SHOWN:
-        console.print(f"and {len(table.rows) - ROWS_SHOWN} more rows, in {figure.name}.csv", markup=False)
+    if left := _left_out(len(table.rows) - ROWS_SHOWN, len(table.columns) - len(places)):
+        console.print(f"{left} in {figure.name}.csv", markup=False)
     if not judged:
         return
     for expectation, holds in table.agrees:
@@ -56,7 +67,15 @@ def draw(figure: Figure, measured: Sequence[Measured], path: Path) -> None:
     canvas.savefig(path, dpi=DOTS_PER_INCH)
 
 
+def _left_out(rows: int, columns: int) -> str:
+    counts = {"row": rows, "column": columns}
+    return " and ".join(counted(count, f"more {what}") for what, count in counts.items() if count > 0)
+
+
 def _text(value: Value | None) -> str:
+    """Three digits after the point, fewer of what is large."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.{3 if abs(value) < 100 else 1 if abs(value) < 1_000 else 0}f}"
+    return str(value)

@@ -27,6 +27,7 @@ COLUMNS = (
     *("second", "rings", "lookups right", "lookups wrong", "lookups failed", "median ms"),
     *("gets right", "gets failed", "gets without a copy", "puts taken", "the other side's found"),
 )
+SHOWN = tuple(column for column in COLUMNS if column != "gets failed")
 
 SHARES = {
     "lookups right": "C0-",
@@ -70,7 +71,7 @@ def table(measured: Sequence[Measured]) -> Table:
         row += [_share(get, "right"), _share(get, "failed"), _share(get, "absent")]
         row += [_share(put, "right"), _share(other, "right")]
         rows.append(row)
-    return Table(COLUMNS, rows, _agrees(results))
+    return Table(COLUMNS, rows, _agrees(results), SHOWN)
 
 
 def _agrees(results: Sequence[Result]) -> list[tuple[str, bool]]:

@@ -47,6 +47,9 @@ LOST_SHARE = 0.02
 NEAR = 0.2
 """How far from the published medians ours may lie: the underlays are not the same."""
 
+PUBLISHED = tuple(f"published {name} (to be checked)" for name in ("stretch", "p10", "p90"))
+SHOWN = ("underlay", "nodes", "way", "stretch", "p10", "p90", *PUBLISHED)
+
 
 def cells(quick: bool) -> list[Parameters]:
     """One ring for each size and underlay, the largest first."""
@@ -161,8 +164,8 @@ def table(measured: Sequence[Measured]) -> Table:
         agrees.append((f"{underlay}, {nodes} nodes: at most {LOST_SHARE:.0%} of recursive lookups given up", few))
     columns = ["underlay", "nodes", "way", "lookups", "given up", "hops", "stretch", "p10", "p90", "mean stretch"]
     columns += ["latency ms", "direct ms", "mean latency ms", "mean direct ms"]
-    columns += ["published stretch (to be checked)", "published p10 (to be checked)", "published p90 (to be checked)"]
-    return Table(columns, rows, agrees)
+    columns += PUBLISHED
+    return Table(columns, rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -111,8 +111,49 @@ def test_a_long_table_ends_on_the_terminal():
     report.show(figure(), table(course_of(report.ROWS_SHOWN + 2)), False, console)
 
     said = console.export_text()
-    assert "and 2 more rows, in squares.csv" in said
+    assert "2 more rows in squares.csv" in said
     assert len(said.splitlines()) < report.ROWS_SHOWN + 10
+
+
+WIDE = Table(
+    ["lookups", "path", "of so many (to be checked)", "published path", "time-outs"],
+    [[240_000, 3.9123, 1234.5, None, 123.45]],
+    shown=["path", "published path", "of so many (to be checked)"],
+)
+
+
+def test_a_wide_table_shows_what_matters_in_an_order_of_its_own(tmp_path):
+    """All columns are in the file; no number is cut off."""
+    console = Console(record=True, width=100)
+    report.show(figure(), WIDE, False, console)
+    report.write_csv(WIDE, tmp_path / "wide.csv")
+
+    lines = [line.split() for line in console.export_text().splitlines() if line.strip()]
+    assert ["3.912", "-", "1234"] in lines
+    assert lines[-1] == ["2", "more", "columns", "in", "squares.csv"]
+    with (tmp_path / "wide.csv").open(newline="") as file:
+        assert [len(row) for row in csv.reader(file)] == [5, 5]
+
+
+def test_a_column_is_as_wide_as_its_longest_number_or_word():
+    """However much room there is; where there is none, digits go to the next line."""
+    wide, narrow = Console(record=True, width=300), Console(record=True, width=16)
+    report.show(figure(), WIDE, False, wide)
+    report.show(figure(), WIDE, False, narrow)
+
+    (rule,) = [line for line in wide.export_text().splitlines() if "─" in line]
+    assert len(rule.strip()) == len("3.912") + len("published") + len("checked)") + 2 * 2
+    assert "…" not in narrow.export_text()
+
+
+def test_what_is_no_terminal_has_room_for_every_table(monkeypatch, tmp_path):
+    """As a file, or the log of a run."""
+    monkeypatch.setenv("COLUMNS", "60")
+    told = []
+    monkeypatch.setattr(report, "show", lambda _figure, _table, _judged, console: told.append(console.width))
+    assert run(monkeypatch, "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 0
+
+    assert told == [report.WIDE]
 
 
 def course_of(count):
