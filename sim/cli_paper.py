@@ -109,7 +109,8 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
             typer.echo(f"error: a process was killed in {figure.name}; fewer --jobs take less memory", err=True)
             raise typer.Exit(FAILED) from None
         table = figure.table(measured)
-        report.show(figure, table, not quick, console)
+        seeds = sorted({int(cell.parameters["seed"]) for cell in measured})
+        report.show(figure, table, seeds, not quick, console)
         report.write_csv(table, out / f"{figure.name}.csv")
         report.draw(figure, measured, out / f"{figure.name}.png")
         wall_s = progress.tasks[bar].elapsed
@@ -120,7 +121,7 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
                 "source": figure.source,
                 "commit": commit,
                 "quick": quick,
-                "seeds": sorted({cell.parameters["seed"] for cell in measured}),
+                "seeds": seeds,
                 "wall_s": None if wall_s is None else round(wall_s, 1),
                 "columns": table.columns,
                 "rows": table.rows,

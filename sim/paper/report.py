@@ -22,12 +22,13 @@ ROWS_SHOWN = 30
 """Of a table on the terminal: a time line of a minute has more."""
 
 
-def show(figure: Figure, table: Table, judged: bool, console: Console) -> None:
+def show(figure: Figure, table: Table, seeds: Sequence[int], judged: bool, console: Console) -> None:
     """Print the rows and, if they are to be `judged`, what was expected and did not come out so.
 
-    Columns are as wide as their numbers and the words above them; where there is no room for that, nothing is cut off.
+    `seeds` are those of the cells that were measured. Columns are as wide as their numbers and the words above them;
+    where there is no room for that, nothing is cut off.
     """
-    console.print(f"{figure.title}\n{figure.source}; ours is simulated", markup=False)
+    console.print(f"{figure.title}\n{figure.source}; ours is simulated\n{_told(seeds)}", markup=False)
     places = [table.columns.index(column) for column in table.shown or table.columns]
     grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     cells = [[_text(row[at]) for row in table.rows[:ROWS_SHOWN]] for at in places]
@@ -65,6 +66,18 @@ def draw(figure: Figure, measured: Sequence[Measured], path: Path) -> None:
     figure.draw(axes, measured)
     axes.set_title(f"{figure.title}\n{figure.source}; ours is simulated", fontsize="medium")
     canvas.savefig(path, dpi=DOTS_PER_INCH)
+
+
+def _told(seeds: Sequence[int]) -> str:
+    """`seed 1`, `seeds 0-9, 12`: sorted ones, each once."""
+    runs: list[list[int]] = []
+    for seed in seeds:
+        if runs and seed == runs[-1][-1] + 1:
+            runs[-1].append(seed)
+        else:
+            runs.append([seed])
+    said = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return f"seed{'s' if len(seeds) > 1 else ''} {said}"
 
 
 def _left_out(rows: int, columns: int) -> str:

@@ -95,7 +95,7 @@ def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
 def test_a_figure_is_told_with_what_differs(judged):
     """Of a small form no expectation is told."""
     console = Console(record=True, width=80)
-    report.show(figure(), table(course_of(3)), judged, console)
+    report.show(figure(), table(course_of(3)), [7], judged, console)
 
     said = console.export_text()
     assert "Squares" in said
@@ -108,7 +108,7 @@ def test_a_figure_is_told_with_what_differs(judged):
 def test_a_long_table_ends_on_the_terminal():
     """All of it is in the file."""
     console = Console(record=True, width=80)
-    report.show(figure(), table(course_of(report.ROWS_SHOWN + 2)), False, console)
+    report.show(figure(), table(course_of(report.ROWS_SHOWN + 2)), [7], False, console)
 
     said = console.export_text()
     assert "2 more rows in squares.csv" in said
@@ -125,7 +125,7 @@ WIDE = Table(
 def test_a_wide_table_shows_what_matters_in_an_order_of_its_own(tmp_path):
     """All columns are in the file; no number is cut off."""
     console = Console(record=True, width=100)
-    report.show(figure(), WIDE, False, console)
+    report.show(figure(), WIDE, [7], False, console)
     report.write_csv(WIDE, tmp_path / "wide.csv")
 
     lines = [line.split() for line in console.export_text().splitlines() if line.strip()]
@@ -138,8 +138,8 @@ def test_a_wide_table_shows_what_matters_in_an_order_of_its_own(tmp_path):
 def test_a_column_is_as_wide_as_its_longest_number_or_word():
     """However much room there is; where there is none, digits go to the next line."""
     wide, narrow = Console(record=True, width=300), Console(record=True, width=16)
-    report.show(figure(), WIDE, False, wide)
-    report.show(figure(), WIDE, False, narrow)
+    report.show(figure(), WIDE, [7], False, wide)
+    report.show(figure(), WIDE, [7], False, narrow)
 
     (rule,) = [line for line in wide.export_text().splitlines() if "─" in line]
     assert len(rule.strip()) == len("3.912") + len("published") + len("checked)") + 2 * 2
@@ -150,7 +150,7 @@ def test_what_is_no_terminal_has_room_for_every_table(monkeypatch, tmp_path):
     """As a file, or the log of a run."""
     monkeypatch.setenv("COLUMNS", "60")
     told = []
-    monkeypatch.setattr(report, "show", lambda _figure, _table, _judged, console: told.append(console.width))
+    monkeypatch.setattr(report, "show", lambda *arguments: told.append(arguments[-1].width))
     assert run(monkeypatch, "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 0
 
     assert told == [report.WIDE]
@@ -183,6 +183,24 @@ def test_the_command_leaves_a_table_and_a_picture_and_tells_in_json(monkeypatch,
             *([str(number), str(number**2), "", "1.25"] for number in range(2)),
         ]
     assert (tmp_path / "squares.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_names_the_seeds_beside_the_table(monkeypatch, tmp_path):
+    """On the terminal too, whatever the form."""
+    result = run(monkeypatch, "--jobs", 1, "--out", tmp_path)
+
+    assert "seed 7" in [line.strip() for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"), [([1], "seed 1"), ([0, 1], "seeds 0-1"), ([0, 2, 3, 4, 100], "seeds 0, 2-4, 100")]
+)
+def test_seeds_are_told_as_from_where_to_where(seeds, said):
+    """All of them."""
+    console = Console(record=True, width=80)
+    report.show(figure(), table(course_of(1)), seeds, False, console)
+
+    assert said in [line.strip() for line in console.export_text().splitlines()]
 
 
 def test_a_figure_that_nobody_knows_is_a_matter_of_usage(monkeypatch, tmp_path):
