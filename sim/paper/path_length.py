@@ -100,8 +100,9 @@ def table(measured: Sequence[Measured]) -> Table:
             middle, error = mean(counts), standard_error(means)
             wanted = expected(nodes, kind)
             edges = percentile(counts, 1), percentile(counts, 99)
+            known = error if math.isfinite(error) else None
             rows.append(
-                [nodes, kind, len(means), sum(counts.values()), middle, error, *edges, published[nodes], wanted]
+                [nodes, kind, len(means), sum(counts.values()), middle, known, *edges, published[nodes], wanted]
             )
             if wanted is not None:
                 agrees.append((f"{nodes} nodes: within {TOLERANCE} of {wanted:.3f}", abs(middle - wanted) <= TOLERANCE))

@@ -51,6 +51,7 @@ def test_quick_cells_become_rows_and_what_was_expected_of_them():
 
     assert [row[:2] for row in table.rows] == [[16, "fingers"], [1024, "fingers"], [16, "lists"], [1024, "lists"]]
     assert [row[9] for row in table.rows] == [None, pytest.approx(4.862), None, None]
+    assert [row[5] is None for row in table.rows] == [row[2] == 1 for row in table.rows]
     assert dict(table.agrees)["16 nodes: as brute force on the same rings"]
     assert dict(table.agrees)["1024 nodes: within 0.02 of 4.862"] == (abs(table.rows[1][4] - 4.862) <= 0.02)
 
