@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.static.ring import Identifiers, Places
+from sim.static.walking import MET
 
 SIDE_BY_SIDE = 128
 
@@ -38,15 +39,17 @@ def walk(
     lookup, at, limit = np.empty(side, np.int64), np.empty(side, np.int64), np.empty(side, np.int64)
     here, there = np.empty(side, np.uint64), np.empty(side, np.uint64)
     wanted, seen, place = np.empty(side, np.uint64), np.empty(side, np.uint64), np.empty(side, np.int64)
+    met, known = np.empty((side, MET), np.int64), np.zeros(side, np.int64)
     begun = going = 0
     while True:
         while going < side and begun < starts.size:
             start = starts[begun]
-            if start == lasts[begun] and named[begun]:
-                found[begun] = True
-            elif not found[begun] and start != befores[begun]:
+            if start == befores[begun]:
+                found[begun] = found[begun] or named[begun]
+            elif not found[begun]:
                 lookup[going], at[going], limit[going] = begun, start, befores[begun]
                 here[going], there[going] = row[start], row[befores[begun]]
+                known[going] = 0
                 going += 1
             begun += 1
         if not going:
@@ -81,20 +84,30 @@ def walk(
                     tried -= size if tried >= size else 0
                     identifier = row[tried]
             if dead.size and dead[tried]:
-                timeouts[which] += 1
+                at_met = 0
+                while at_met < known[lane] and met[lane, at_met] != tried:
+                    at_met += 1
+                if at_met == known[lane]:
+                    timeouts[which] += 1
+                    if known[lane] < MET:
+                        met[lane, known[lane]] = tried
+                        known[lane] += 1
                 tried = tried - 1 if tried else size - 1
                 if tried == at[lane]:
+                    found[which] = tried == lasts[which] and named[which]
                     continue
                 at[left], here[left], limit[left], there[left] = at[lane], here[lane], tried, row[tried]
             else:
                 hops[which] += 1
-                if tried == lasts[which] and named[which]:
-                    found[which] = True
-                    continue
                 before = befores[which]
                 if tried == before:
+                    found[which] = named[which]
                     continue
                 at[left], here[left], limit[left], there[left] = tried, identifier, before, row[before]
+            if dead.size and left < lane:
+                known[left] = known[lane]
+                for at_met in range(known[lane]):
+                    met[left, at_met] = met[lane, at_met]
             lookup[left] = which
             left += 1
         going = left

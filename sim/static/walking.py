@@ -12,6 +12,9 @@ from sim.static.ring import Identifiers, Places, Ring
 EXPONENT = np.uint64(0x7FF0_0000_0000_0000)
 """Of a number of 64 bits with floating point: what is left without the rest is a power of two."""
 
+MET = 128
+"""So many of the dead that it has met does a lookup know again."""
+
 
 @dataclass(frozen=True)
 class Walks:
@@ -78,9 +81,13 @@ def walk(
 ) -> Walks:
     """Look shifted keys up from these members, with lists of so many successors beside the fingers.
 
-    `dead`: which members have failed since, of which nobody has taken notice but for whom its first living successor
-    is; the starts are alive. Time-outs as Stoica et al. 2003, table II: each member on the way tries what it has from
-    the closest to the key down, and knows nothing of what others before it have tried.
+    `dead`: which members have failed since, of which nobody has taken notice; the starts are alive. Hops, time-outs and
+    owner are those of the production lookup wherever this one finds the owner: at each member it tries what is known
+    there from the closest to the key down, also at the last one, before that names its first living successor; whoever
+    was met dead is not tried again. Where no candidate of a member lives this lookup ends, and its owner is not found.
+    The production lookup goes on with what members before that one have named: of 600 in rings of 1,000 with half of
+    the members dead and lists of 4 it finds 457 owners, this one 428; with lists of 20 both find all. And it ends where
+    one member names more of the dead than MAX_AVOIDED in chord/limits.py: one in 4,000 with lists of 20.
     """
     count = starts.size
     hops, timeouts = np.zeros(count, np.uint16), np.zeros(count, np.uint16)
@@ -90,20 +97,41 @@ def walk(
     going = np.flatnonzero(~found)
     at = starts[going]
     limits = course.befores[going]
+    met = None if dead is None else Met(count)
     while True:
-        arrived = (at == course.lasts[going]) & course.named[going]
-        found[going[arrived]] = True
-        left = np.flatnonzero(~arrived & (at != limits))
-        if not left.size:
+        ended = at == limits
+        ending = going[ended]
+        found[ending] = (at[ended] == course.lasts[ending]) & course.named[ending]
+        if ended.all():
             return Walks(hops, timeouts, found)
-        going, at, limits = going[left], at[left], limits[left]
+        going, at, limits = going[~ended], at[~ended], limits[~ended]
         tried = preceding(ring, at, limits, successors)
-        if dead is None:
+        if dead is None or met is None:
             hops[going] += 1
             at = tried
             continue
         silent = dead[tried]
-        timeouts[going[silent]] += 1
+        timeouts[going[silent]] += met.anew(going[silent], tried[silent])
         hops[going[~silent]] += 1
         at = np.where(silent, at, tried)
         limits = np.where(silent, ring.before(tried), course.befores[going])
+
+
+class Met:
+    """Which of the dead some lookups have met, each the first MET of its own."""
+
+    def __init__(self, lookups: int) -> None:
+        self._places = np.full((lookups, 8), -1, np.int32)
+        self._counts = np.zeros(lookups, np.int64)
+
+    def anew(self, lookups: Places, places: Places) -> NDArray[np.bool_]:
+        """Whether each of some lookups meets one that it does not know yet; from then on it does."""
+        most = int(self._counts[lookups].max(initial=0))
+        new: NDArray[np.bool_] = (self._places[lookups, :most] != places[:, None]).all(axis=1)
+        kept = new & (self._counts[lookups] < MET)
+        if most == self._places.shape[1] < MET:
+            self._places = np.pad(self._places, ((0, 0), (0, most)), constant_values=-1)
+        who = lookups[kept]
+        self._places[who, self._counts[who]] = places[kept]
+        self._counts[who] += 1
+        return new

@@ -150,7 +150,7 @@ def test_path_lengths_are_those_of_production_lookups(walk, size, seed):
 
 @pytest.mark.parametrize("walk", WALKERS)
 @given(drawn=drawn(most=24), length=st.integers(0, 6), data=st.data())
-def test_failures_cost_what_table_ii_counts(walk, drawn, length, data):
+def test_failures_cost_what_one_asker_pays(walk, drawn, length, data):
     """Against candidates looked through one by one: whoever lives is asked for the next, whoever is dead in vain."""
     space, identifiers = drawn
     size = len(identifiers)
@@ -172,11 +172,11 @@ def test_failures_cost_what_table_ii_counts(walk, drawn, length, data):
 
 
 def tried_one_by_one(space, identifiers, dead, at, key, length):
-    """Hops, time-outs, and whether the owner was named."""
+    """Hops, time-outs, and whether the owner was named; nobody is tried twice who is dead."""
     ring = [pointer(identifier, 1) for identifier in identifiers]
     size = len(ring)
     owner = next((place for place in range(size) if identifiers[place] >= key), 0)
-    hops = timeouts = 0
+    hops, met = 0, set()
     if at == owner:
         return 0, 0, True
     while True:
@@ -184,14 +184,13 @@ def tried_one_by_one(space, identifiers, dead, at, key, length):
         reach = space.distance(me.id, key) or space.size
         listed = [(at + step) % size for step in range(1, min(max(length, 1), size - 1) + 1)]
         living = next((place for place in listed if not dead[place]), None)
-        if living is not None and space.distance(me.id, ring[living].id) >= reach:
-            return hops, timeouts, True
         known = {ring.index(one) for one in candidates(space, ring, me, length)}
         before = [place for place in known if 0 < space.distance(me.id, ring[place].id) < reach]
         for place in sorted(before, key=lambda place: space.distance(me.id, ring[place].id), reverse=True):
             if not dead[place]:
                 hops, at = hops + 1, place
                 break
-            timeouts += 1
+            met.add(place)
         else:
-            return hops, timeouts, False
+            named = living is not None and space.distance(me.id, ring[living].id) >= reach
+            return hops, len(met), named
