@@ -53,10 +53,10 @@ def _calls(members: int, runs: int, progress: Progress) -> Figure:
     cluster.scheduler.run_for(1.0)
     ours, heap = [], []
     answered_at_first, happened_at_first = sum(counts), cluster.scheduler.happened
-    with _Frozen():
+    with Frozen():
         for run in range(runs):
             progress(f"sim-events: run {run + 1} of {runs}, calls between {members} members")
-            heap.append(_bare_heap(members))
+            heap.append(bare_heap(members))
             answered, began = sum(counts), time.perf_counter()
             while (took_s := time.perf_counter() - began) < WALL_S:
                 cluster.scheduler.run_for(STEP_S)
@@ -85,7 +85,7 @@ def _ask(questions: Iterable[Call], counts: list[int], index: int) -> Operation[
         counts[index] += 1
 
 
-def _bare_heap(pending: int) -> float:
+def bare_heap(pending: int) -> float:
     """Events a second of a loop that does nothing but push and pop (time, sequence, action)."""
     rng = random.Random(1)
     heap = [(rng.random(), number, _nothing) for number in range(pending)]
@@ -110,7 +110,7 @@ def _large_ring(runs: int, progress: Progress) -> Figure:
     cluster = Cluster(seed=1, keep=lambda _row: None)
     start_ideal(cluster, LARGE)
     ours = []
-    with _Frozen():
+    with Frozen():
         cluster.scheduler.run_for(SETTLE_S)
         sent, began_at = cluster.network.sent, cluster.now
         for run in range(runs):
@@ -128,7 +128,7 @@ def _large_ring(runs: int, progress: Progress) -> Figure:
     return figure("sim-events", ours, [1.0] * runs, "real time; ours = virtual seconds in a second", "", notes)
 
 
-class _Frozen:
+class Frozen:
     """What there is by now stays; the collector need not look through it again and again."""
 
     def __enter__(self) -> None:

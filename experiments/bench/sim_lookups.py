@@ -16,7 +16,7 @@ from chord.lookup import Walk, find_owner
 from chord.recursion import find_owner_recursively
 from chord.settings import Settings
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.bench.sim_events import STEP_S, WALL_S, _bare_heap, _Frozen
+from experiments.bench.sim_events import STEP_S, WALL_S, Frozen, bare_heap
 from sim.cluster import Cluster
 from sim.ideal import start_ideal
 
@@ -49,11 +49,11 @@ def _lookups(nodes: int, mode: str, runs: int, progress: Progress) -> Figure:
     progress(f"sim-lookups: making an ideal ring of {nodes}")
     asked = Asked(nodes, mode)
     ours, heap = [], []
-    with _Frozen():
+    with Frozen():
         happened, answered = asked.cluster.scheduler.happened, asked.answered
         for run in range(runs):
             progress(f"sim-lookups: run {run + 1} of {runs}, {mode} among {nodes}")
-            heap.append(_bare_heap(nodes))
+            heap.append(bare_heap(nodes))
             ours.append(asked.per_s(WALL_S))
     events = (asked.cluster.scheduler.happened - happened) / (asked.answered - answered)
     notes = {
@@ -113,7 +113,7 @@ def _large(nodes: int) -> dict[str, float]:
     began = time.perf_counter()
     asked = Asked(nodes, RECURSIVE)
     made_s = time.perf_counter() - began
-    with _Frozen():
+    with Frozen():
         per_s = asked.per_s(5 * WALL_S)
     peak_kb = Path("/proc/self/status").read_text(encoding="ascii").partition("VmHWM:")[2].split()[0]
     return {
