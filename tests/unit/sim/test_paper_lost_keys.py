@@ -66,6 +66,25 @@ def test_a_record_that_a_living_node_lost_is_seen(monkeypatch):
     assert (result["wrong"], result["missing"], result["lost"]) == (1, 1, 0)
 
 
+def test_a_record_that_should_be_lost_and_is_found_is_seen(monkeypatch):
+    """So is one that nobody answers for, by itself."""
+    place, ask = lost_keys.place, lost_keys._ask
+    monkeypatch.setattr(lost_keys, "place", lambda *arguments: {**place(*arguments), "key-0": ["10.9.9.9:5000"]})
+    found = lost_keys.measure(SMALL | {"failed": 0.0}, Traced())
+    monkeypatch.setattr(lost_keys, "_ask", lambda client, name, *rest: name == "key-0" or ask(client, name, *rest))
+    silent = lost_keys.measure(SMALL | {"failed": 0.0}, Traced())
+
+    assert [found[name] for name in ("lost", "missing", "wrong", "unanswered")] == [1, 0, 1, 0]
+    assert [silent[name] for name in ("lost", "missing", "wrong", "unanswered")] == [1, 0, 0, 1]
+
+
+def test_a_ring_that_is_not_mended_in_time_is_told(monkeypatch):
+    """By no time at all."""
+    monkeypatch.setattr(lost_keys, "MENDED_WITHIN_S", 0.0)
+
+    assert lost_keys.measure(SMALL, Traced())["mended_s"] is None
+
+
 def test_the_deviation_is_that_of_random_rings():
     """Arcs and keys both count: of a thousand nodes 2.7 percent at one half."""
     assert lost_keys.deviation(0.5, 1_000, 2_000) == pytest.approx(0.025)
@@ -90,6 +109,25 @@ def test_a_row_stands_beside_what_is_published():
     assert (three["replicas"], three["published not found"]) == (3, None)
     assert three["expected"] == pytest.approx(0.008)
     assert all(holds for _, holds in told.agrees)
+
+
+def test_each_number_stands_in_its_column():
+    """What is published is the share of nodes that did fail, whatever was meant to."""
+    numbers = {"failed": 203, "lost": 390, "missing": 394, "wrong": 4, "unanswered": 5, "mended_s": 8.5}
+    told = lost_keys.table(measured(**numbers))
+
+    assert told.rows[0] == [1, 1_000, 2_000, 0.203, 0.197, 0.195, 0.203, 0.203, 4, 5, 8.5]
+    assert told.rows[1] == [3, 1_000, 2_000, 0.2, 0.008, 0.008, None, pytest.approx(0.008), 0, 0, 8.0]
+    assert told.columns[3:8] == ["failed", "not found", "holders failed", "published not found", "expected"]
+    assert told.columns[8:] == ["wrong", "unanswered", "mended s"]
+
+
+@pytest.mark.parametrize(("missing", "holds"), [(278, False), (282, True), (518, True), (522, False)])
+def test_three_standard_deviations_are_close(missing, holds):
+    """Of 2,000 keys, which is 120 keys at a fifth of 1,000 nodes."""
+    agrees = lost_keys.table(measured(missing=missing)).agrees
+
+    assert [held for text, held in agrees if "standard deviations" in text] == [holds]
 
 
 @pytest.mark.parametrize(
