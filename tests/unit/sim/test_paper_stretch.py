@@ -42,7 +42,7 @@ def test_recursive_lookups_take_less_time_over_an_underlay(underlay):
 
 
 def test_a_recursive_lookup_that_is_given_up_is_told(monkeypatch):
-    """It counts for nothing else."""
+    """It counts for nothing else, and its trace says so."""
 
     def lost(*_arguments):
         raise LookupFailed("lost")
@@ -50,10 +50,13 @@ def test_a_recursive_lookup_that_is_given_up_is_told(monkeypatch):
 
     monkeypatch.setattr(stretch, "latency_of", lambda _model, _seed: constant(0.020))
     monkeypatch.setattr(stretch, "find_owner_recursively", lost)
-    result = stretch.measure(SMALL, Traced())
+    traced = Traced()
+    result = stretch.measure(SMALL, traced)
 
     assert result["hops"] == {}
     assert 20 < result["lost"] <= 4 * (12 - stretch.WARM)
+    ended = [(row.mode, row.outcome) for row in traced.rows]
+    assert ended == [("iterative", "ok"), ("recursive", "LookupFailed")] * result["lost"]
 
 
 def measured(nodes=1 << 16, medians=(7.8, 6.8, 4.5), **changes):

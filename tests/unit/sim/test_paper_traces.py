@@ -64,7 +64,7 @@ def test_traces_tell_the_hops_that_the_figure_counts(module, cell, hops_of, tmp_
 
     once = [row for row in rows if row.mode == "iterative"]
     assert Counter(row.hops for row in once) == total(hops_of(result))
-    assert {row.outcome for row in rows} == {"ok"}
+    assert {(row.outcome, row.owner is None, row.name) for row in rows} == {("ok", False, "")}
     assert len({row.trace_id for row in rows}) == len(rows)
     assert (info.run, info.source, info.commit) == (f"{module.FIGURE.name}-quick-0", "sim", "one")
     assert (info.ring_size, info.bits, info.seed, info.extra["cell"]) == (cell["nodes"], 64, cell["seed"], cell)
@@ -79,6 +79,26 @@ def test_traces_tell_the_latencies_that_the_figure_counts(tmp_path):
     ours = sorted(latency for latency, times in total([result["latencies"]]).items() for _ in range(times))
     assert sorted(row.duration_us + row.owner_us for row in rows) == pytest.approx(ours, abs=2)
     assert info.successors == 8
+
+
+def test_lookups_that_fail_leave_the_error(tmp_path):
+    """And no owner."""
+    cell = {"nodes": 60, "successors": 2, "rings": 1, "lookups": 60, "seed": 3}
+    result, _, rows = measured(failures, cell, tmp_path)
+
+    lost = [row for row in rows if row.outcome == "LookupFailed"]
+    assert len(lost) == sum(row["lost"] for row in result["rows"]) > 0
+    assert {row.owner for row in lost} == {None}
+    assert len(rows) == 360
+
+
+def test_rows_of_different_cells_have_different_identifiers():
+    """So that they may be counted together."""
+    one, other = Traced("one"), Traced("other")
+    for traced in (one, other):
+        path_lengths(ideal(10, 1, seed=1), 20, random.Random(1), traced)
+
+    assert len({row.trace_id for row in one.rows + other.rows}) == 40
 
 
 def test_lookups_by_ring_clients_leave_their_own_rows(tmp_path):
