@@ -76,8 +76,8 @@ MAX_RECORDS = 1_000_000
 MAX_STORE_BYTES = 1 << 30
 """Bytes of all entries that one process holds, with 512 for what an entry takes beside its value."""
 
-MAX_AVOIDED = 16
-"""Members that one step of a lookup may ask to be left out."""
+MAX_AVOIDED = 64
+"""Members that one step of a lookup may ask to be left out: half of a list of 20 and of the fingers may be dead."""
 
 MAX_FORWARDS = 64
 """Members that may pass one recursive lookup on; 2**64 of them would need half as many on average."""
@@ -85,7 +85,7 @@ MAX_FORWARDS = 64
 MAX_HOPS = 160
 """Exchanges of one lookup; a walk along successor lists of 8 passes 1,280 members in that many."""
 
-MAX_NAMED = MAX_AVOIDED + 4
+MAX_NAMED = 20
 """Members that one answer to a step of a lookup names at most; whoever names more is believed so many."""
 
 MAX_LOOKUP_S = 30.0

@@ -86,8 +86,7 @@ def walk(
     there from the closest to the key down, also at the last one, before that names its first living successor; whoever
     was met dead is not tried again. Where no candidate of a member lives this lookup ends, and its owner is not found.
     The production lookup goes on with what members before that one have named: of 600 in rings of 1,000 with half of
-    the members dead and lists of 4 it finds 457 owners, this one 428; with lists of 20 both find all. And it ends where
-    one member names more of the dead than MAX_AVOIDED in chord/limits.py: one in 4,000 with lists of 20.
+    the members dead and lists of 4 it finds 457 owners, this one 428; with lists of 20 both find all.
     """
     count = starts.size
     hops, timeouts = np.zeros(count, np.uint16), np.zeros(count, np.uint16)

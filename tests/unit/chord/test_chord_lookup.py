@@ -256,7 +256,7 @@ def test_no_more_are_believed_than_an_honest_member_names(world, asker):
 def test_a_lookup_among_the_dead_ends_in_time(world, asker):
     """One who names ever more of the dead holds nobody longer than a lookup may take."""
     named = iter(range(101, 400))
-    scripted(world, "n100:1", lambda _request: hop(100, *[next(named) for _ in range(16)]))
+    scripted(world, "n100:1", lambda _request: hop(100, *[next(named) for _ in range(4)]))
     asker.round_trips.peer("n100:1").observe(0.001)
 
     with pytest.raises(LookupFailed, match="30 s did not reach it"):
