@@ -67,7 +67,7 @@ def as_text(totals: dict[str, Any]) -> str:
         [
             f"{counted(totals['rounds'], 'round')} of seed {totals['seed']} in {totals['elapsed_s']} s: "
             f"lists of {totals['successors']}, {totals['nodes_min']} to {totals['nodes_max']} nodes",
-            f"{totals['broken']} broken by {events}",
+            f"{totals['broken']} broken, {totals['discarded']} discarded: {events}",
             f"agreed after the last event: median {totals['agreed_s_p50']} s, "
             f"p99 {totals['agreed_s_p99']} s, longest {totals['agreed_s_max']} s",
             f"{totals['acknowledged']} of {totals['writes']} writes acknowledged; of {totals['read']} records read "

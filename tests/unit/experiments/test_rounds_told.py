@@ -26,5 +26,5 @@ def test_the_totals_are_told_in_80_columns() -> None:
     lines = as_text(TOTALS).splitlines()
 
     assert lines[0] == "500 rounds of seed 7 in 14400.5 s: lists of 128, 3 to 12 nodes"
-    assert lines[1] == "0 broken by 1,234 joins, 1,234 kills, 1 stop, 1,234 leaves"
+    assert lines[1] == "0 broken, 500 discarded: 1,234 joins, 1,234 kills, 1 stop, 1,234 leaves"
     assert max(map(len, lines)) <= 80
