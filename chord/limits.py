@@ -89,4 +89,4 @@ MAX_NAMED = 20
 """Members that one answer to a step of a lookup names at most; whoever names more is believed so many."""
 
 MAX_LOOKUP_S = 30.0
-"""Seconds after which a lookup asks nobody any more: two time-outs of each member that one answer names fit in."""
+"""Seconds after which a lookup asks nobody any more: twice half a second for each that one answer names fits in."""

@@ -57,6 +57,10 @@ class Walk:
         """Forwards after the node first asked, up to the key's predecessor (Stoica et al. 2003, path length)."""
         return max(0, len(self.path) - 1)
 
+    def overdue(self, now: float) -> bool:
+        """Whether it has taken as long as a lookup may."""
+        return now >= self.started_at + MAX_LOOKUP_S
+
     @property
     def timeouts(self) -> int:
         """Exchanges that were not answered in time."""
@@ -92,8 +96,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
     pool = _Pool(asker, space, walk.key, via)
     why = "no contact was given"
     wrong: WrongCluster | None = None
-    give_up_at = walk.started_at + MAX_LOOKUP_S
-    while len(walk.exchanges) < MAX_HOPS and asker.now < give_up_at and (pointer := pool.take()) is not None:
+    while len(walk.exchanges) < MAX_HOPS and not walk.overdue(asker.now) and (pointer := pool.take()) is not None:
         sent_at = asker.now
         try:
             hop: Hop = yield Call(pointer, NextHop(walk.key, pool.avoid))
@@ -119,7 +122,7 @@ def find_predecessor(asker: Asker, space: IdentifierSpace, via: Iterable[Pointer
         raise wrong
     if len(walk.exchanges) >= MAX_HOPS:
         why = f"{MAX_HOPS} exchanges did not reach it"
-    elif asker.now >= give_up_at:
+    elif walk.overdue(asker.now):
         why = f"{MAX_LOOKUP_S:.0f} s did not reach it: {why}"
     elif not walk.path:
         raise LookupFailed(f"no ring node answered: {why}")
@@ -204,7 +207,8 @@ def _answered(
     pending = list(reversed(walk.owners))
     why = "its predecessor named nobody"
     for _ in range(MAX_HOPS):
-        if asker.now >= walk.started_at + MAX_LOOKUP_S:
+        if walk.overdue(asker.now):
+            why = f"{MAX_LOOKUP_S:.0f} s were not enough: {why}"
             break
         if not pending:
             pending = list(reversed((yield from _further_owners(asker, walk))))

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import msgspec
 
@@ -81,7 +82,7 @@ def ringcast(way: str) -> Callable[[ExitStack, random.Random], System]:
         askers = [_role(stack, "dht_client", way, node.address) for node in shuffled[:ASKERS]]
         for asker in askers:
             read_line(asker)
-        return System(askers, [lambda node=node: ring.kill(node) for node in shuffled[ASKERS:]])  # type: ignore[misc]  # mypy cannot type a default of a lambda
+        return System(askers, [partial(ring.kill, node) for node in shuffled[ASKERS:]])
 
     return started
 
@@ -97,7 +98,7 @@ def peer(role: str) -> Callable[[ExitStack, random.Random], System]:
             read_line(node)
         time.sleep(SETTLED_S)
         shuffled = rng.sample(nodes, NODES)
-        return System(shuffled[:ASKERS], [lambda node=node: end(node) for node in shuffled[ASKERS:]])  # type: ignore[misc]  # mypy cannot type a default of a lambda
+        return System(shuffled[:ASKERS], [partial(end, node) for node in shuffled[ASKERS:]])
 
     return started
 
