@@ -77,7 +77,7 @@ def test_what_does_not_happen_in_time_is_exit_code_3(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "name one of the two: --seed N or --plan FILE"),
+        ((), "python -m sim campaign --runs 2000"),
         (("--seed", "1", "--plan", "x"), "name one of the two"),
         (("--plan", "nowhere.json"), "No such file"),
         (("--plan", "setup.cfg"), "setup.cfg holds no plan"),
@@ -87,7 +87,7 @@ def test_what_does_not_happen_in_time_is_exit_code_3(tmp_path):
     ],
 )
 def test_usage_is_exit_code_2(arguments, complaint):
-    """What cannot be run is said in one line."""
+    """What cannot be run is said in one line, and what says nothing is told how."""
     told = sim(*arguments, COLUMNS="200")
 
     assert told.returncode == 2
