@@ -49,8 +49,10 @@ def analyse(
     """
     from experiments.analyse import analyse as work
     from experiments.report.terminal import print_summary, progress_bar
+    from experiments.traces.run import parts
 
     where = out or directory / "analysis"
+    parts(directory)  # what is no run is told before a bar is drawn
     with progress_bar() as progress:
         summary = work(directory, master, where, progress)
     if as_json:

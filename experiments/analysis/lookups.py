@@ -59,12 +59,14 @@ def half_log2(ring_size: int) -> float:
 def expected_hops(ring_size: int, successors: int) -> float:
     """Half log2 N - half log2 r + 1: a list of r successors saves the last halvings.
 
-    A list that holds all others makes it one hop, or none if the node asked is the key's predecessor or owner:
-    (N - 2) / N.
+    With a list of one nothing is saved, and keys that the node asked owns take no hop: half log2 N - 0.138. A list that
+    holds all others makes it one hop, or none if the node asked is the key's predecessor or owner: (N - 2) / N.
     """
     if successors >= ring_size - 1:
         return max(0, ring_size - 2) / ring_size
-    return half_log2(ring_size) - math.log2(max(1, successors)) / 2 + 1
+    if successors <= 1:
+        return half_log2(ring_size) - 0.138
+    return half_log2(ring_size) - math.log2(successors) / 2 + 1
 
 
 def table(run: RunInfo, found: Sequence[Cell], histograms: Mapping[tuple[str, ...], Histogram]) -> list[Lookups]:

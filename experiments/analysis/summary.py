@@ -94,8 +94,8 @@ class Dissemination(msgspec.Struct, frozen=True, kw_only=True):
 class Lookups(msgspec.Struct, frozen=True, kw_only=True):
     """The lookups of one run and mode. Hops and latencies are those of lookups that were answered.
 
-    `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1, with successor lists of r entries;
-    all four are null when nobody knows the ring's size.
+    `half_log2` is half log2 N; `expected_hops` is half log2 N - half log2 r + 1 with successor lists of r
+    entries, half log2 N - 0.138 with lists of one; all four are null when nobody knows the ring's size.
     `after_kill` counts by outcome the lookups that any process began after the kill; null in a run without one.
     """
 

@@ -49,9 +49,18 @@ def test_cumulative_ends_at_the_whole() -> None:
 
 @pytest.mark.parametrize(
     ("ring_size", "successors", "expected"),
-    [(8, 6, 1.21), (1024, 20, 3.84), (16384, 28, 5.60), (1, 8, 0.0), (2, 8, 0.0), (4, 8, 0.5), (8, 7, 0.75)],
+    [
+        (8, 6, 1.21),
+        (1024, 20, 3.84),
+        (16384, 28, 5.60),
+        (1, 8, 0.0),
+        (2, 8, 0.0),
+        (4, 8, 0.5),
+        (8, 7, 0.75),
+        (1024, 1, 4.862),
+    ],
 )
 def test_expected_hops_match_the_reference_table(ring_size: int, successors: int, expected: float) -> None:
-    """Half log2 N - half log2 r + 1, or (N - 2) / N when a list holds all others."""
+    """Half log2 N - half log2 r + 1; (N - 2) / N when a list holds all others; half log2 N - 0.138 for fingers."""
     assert expected_hops(ring_size, successors) == pytest.approx(expected, abs=0.006)
     assert half_log2(1024) == 5.0
