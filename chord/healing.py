@@ -22,6 +22,10 @@ from chord.views import ring_walk
 CALM_PAUSES = 10
 """Pauses from one probe to the next, on average, while nobody is lost: all of a ring probe the same few contacts."""
 
+FINGERS_PROBED = 0.25
+"""The share of probes that go to fingers. When a split takes all successors of a member, its own side may become two
+rings that have not lost each other: only fingers lead from one to the other."""
+
 LOOKS = 4
 """How often one look at a peer is repeated, until it shows the same twice in a row."""
 
@@ -119,6 +123,8 @@ class Healing:
         candidates = list(self._lost)
         if member is not self._members[0]:
             candidates.append(self._members[0].me)
+        if self._lost.anybody and rng.random() < FINGERS_PROBED:
+            candidates = list(member.fingers) or candidates
         return member, rng.choice(candidates) if candidates else None
 
     def _two_rings(self, member: Member, other: Pointer) -> Operation[tuple[Pointer, Pointer] | None]:

@@ -234,9 +234,21 @@ class Kernel:
                     f"at line {getattr(frame, 'f_lineno', '?')}; only Call, Cast, Sleep, Gather and Spawn are effects"
                 )
 
-    def cast(self, to: Pointer | str, body: RequestBody) -> None:
-        """Send a request that is not answered, from a handler."""
-        self._send(to if isinstance(to, str) else to.address, self._request(to, 0, body))
+    def cast(self, to: Pointer | str, body: RequestBody, answered_elsewhere: bool = False) -> None:
+        """Send a request that is not answered, at most by a cast of somebody else (`answered_elsewhere`)."""
+        # A pointer with incarnation 0 means whichever member of that process fits.
+        meant = None
+        if isinstance(to, str):
+            address = to
+        else:
+            address = to.address
+            if to.incarnation:
+                meant = (to.id, to.incarnation)
+        request = Request(PROTOCOL_VERSION, self.cluster, 0, body, meant)
+        if address == self.address:
+            self._here.append(request)
+        else:
+            self._outputs.append(Send(address, request, answered_elsewhere))
 
     def _call(self, running: Running, effect: Call) -> None:
         if effect.token:
@@ -268,22 +280,7 @@ class Kernel:
         timeout_s = lookups.timeout_s(effect.attempt)
         self._calls[effect.token] = Waiting(running, address, lookups, Arrived, self.now, timeout_s)
         self._at(self.now + timeout_s, effect.token)
-        request = self._request(effect.to, 0, effect.request)
-        if address == self.address:
-            self._here.append(request)
-        else:
-            self._outputs.append(Send(address, request, answered_elsewhere=True))
-
-    def _request(self, to: Pointer | str, call: int, body: RequestBody) -> Request:
-        # A pointer with incarnation 0 means whichever member of that process fits.
-        meant = None if isinstance(to, str) or to.incarnation == 0 else (to.id, to.incarnation)
-        return Request(PROTOCOL_VERSION, self.cluster, call, body, meant)
-
-    def _send(self, address: str, request: Request) -> None:
-        if address == self.address:
-            self._here.append(request)
-        else:
-            self._outputs.append(Send(address, request))
+        self.cast(effect.to, effect.request, answered_elsewhere=True)
 
     def _gather(self, running: Running, operations: list[Operation[Any]]) -> None:
         results: list[Any] = [None] * len(operations)

@@ -205,10 +205,11 @@ def _answered(
     dead: set[Pointer] = set()
     tried: set[Pointer] = set()
     pending = list(reversed(walk.owners))
-    why = "its predecessor named nobody"
-    for _ in range(MAX_HOPS):
-        if walk.overdue(asker.now):
-            why = f"{MAX_LOOKUP_S:.0f} s were not enough: {why}"
+    why = "nobody was asked" if pending else "its predecessor named nobody"
+    while True:
+        if len(walk.exchanges) >= MAX_HOPS or walk.overdue(asker.now):
+            limit = f"{MAX_LOOKUP_S:.0f} s" if walk.overdue(asker.now) else f"{MAX_HOPS} exchanges"
+            why = f"{limit} were not enough: {why}"
             break
         if not pending:
             pending = list(reversed((yield from _further_owners(asker, walk))))
@@ -260,7 +261,8 @@ def _answered(
 def _further_owners(asker: Asker, walk: Walk) -> Operation[tuple[Pointer, ...]]:
     """Who comes after the owners named so far, as their predecessor knows the ring; nobody if it cannot say."""
     predecessor, avoid = walk.named_by, tuple(owner.id for owner in walk.owners)
-    if predecessor is None or not avoid or len(avoid) > MAX_AVOIDED:
+    assert predecessor is not None, "owners were named by somebody"
+    if not avoid or len(avoid) > MAX_AVOIDED:
         return ()
     sent_at = asker.now
     hop: Hop | None = None
@@ -272,7 +274,7 @@ def _further_owners(asker: Asker, walk: Walk) -> Operation[tuple[Pointer, ...]]:
     walk.exchanges.append(_trace(predecessor, asker.now - sent_at, timed_out=timed_out))
     if hop is None or not hop.final:
         return ()
-    further = tuple(owner for owner in hop.candidates if owner.id not in avoid)
+    further = tuple(owner for owner in hop.candidates[:MAX_NAMED] if owner.id not in avoid)
     walk.owners += further
     return further
 

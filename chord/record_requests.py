@@ -5,6 +5,8 @@ passes requests on to its successor until it has all of its records."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from chord.arcs import fetch_arc
@@ -22,10 +24,10 @@ PASSED_ON = 4
 
 def install(member: Member) -> None:
     """Have the member answer for records."""
-    member.handlers[Put] = lambda request: _put(member, request)
-    member.handlers[Get] = lambda request: _get(member, request)
-    member.handlers[Copy] = lambda request: _copy(member, request)
-    member.handlers[FetchArc] = lambda request: _arc(member, request)
+    member.handlers[Put] = partial(_put, member)
+    member.handlers[Get] = partial(_get, member)
+    member.handlers[Copy] = partial(_copy, member)
+    member.handlers[FetchArc] = partial(_arc, member)
 
 
 def _key(member: Member, name: str) -> int:

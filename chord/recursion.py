@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from functools import partial
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -82,7 +83,7 @@ def _exchanges(members: Iterable[Pointer]) -> list[HopTrace]:
 
 def install(member: Member) -> None:
     """Have the member pass recursive lookups on, and answer them."""
-    member.handlers[Forward] = lambda request: _forward(member, request)
+    member.handlers[Forward] = partial(_forward, member)
 
 
 def _forward(member: Member, lookup: Forward) -> None:

@@ -6,6 +6,8 @@ news is taken, and all other answers given, at once.
 
 from __future__ import annotations
 
+from functools import partial
+
 from chord import ring_state
 from chord.errors import Busy
 from chord.identifiers import between_right
@@ -34,13 +36,13 @@ def install(member: Member) -> None:
     """Have the member answer them."""
     member.handlers[Ping] = lambda _request: Pong()
     member.handlers[NextHop] = member.next_hop
-    member.handlers[ConfirmOwner] = lambda request: _confirm_owner(member, request)
-    member.handlers[GetNeighbours] = lambda request: _get_neighbours(member, request)
-    member.handlers[Notify] = lambda request: _notify(member, request)
+    member.handlers[ConfirmOwner] = partial(_confirm_owner, member)
+    member.handlers[GetNeighbours] = partial(_get_neighbours, member)
+    member.handlers[Notify] = partial(_notify, member)
     member.handlers[Nudge] = lambda _request: _nudge(member)
-    member.handlers[Meet] = lambda request: _meet(member, request)
-    member.handlers[Leave] = lambda request: _leave(member, request)
-    member.handlers[CompareArc] = lambda request: _compare_arc(member, request)
+    member.handlers[Meet] = partial(_meet, member)
+    member.handlers[Leave] = partial(_leave, member)
+    member.handlers[CompareArc] = partial(_compare_arc, member)
 
 
 def _confirm_owner(member: Member, request: ConfirmOwner) -> Owned:

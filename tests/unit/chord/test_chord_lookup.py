@@ -135,13 +135,67 @@ def test_owners_that_are_all_dead_are_followed_by_those_after_them(world, asker)
 
 
 def test_owners_that_never_end_are_given_up(world, asker):
-    """A predecessor that always names more of the dead is asked a bounded number of times."""
-    asked = scripted(world, "n100:1", leaving_out(100, list(range(500, 900)), 2, owner=True))
+    """A predecessor that always names more of those that have left is asked a bounded number of times."""
+    members = list(range(500, 900))
+    asked = scripted(world, "n100:1", leaving_out(100, members, 4, owner=True))
+    for gone in members:
+        peer(world, gone, None, NotMember("gone"))
 
     with pytest.raises(LookupFailed, match="no owner of key"):
         look(world, asker, 100)
 
-    assert 2 <= len(asked) <= MAX_AVOIDED
+    assert [len(request.body.avoid) for request in asked] == list(range(0, MAX_AVOIDED + 1, 4))
+
+
+def test_no_more_owners_are_believed_than_an_honest_member_names(world, asker):
+    """A predecessor that names hundreds of owners costs the exchanges of as many as anybody may name."""
+    peer(world, 100, hop(100, *range(501, 901), final=True))
+    peer(world, 520, None, NotMember("gone"))
+    for gone in (*range(501, 520), *range(521, 901)):
+        peer(world, gone, None, NotMember("gone"))
+    walk = Walk(KEY)
+
+    with pytest.raises(LookupFailed, match="no owner of key"):
+        world.finish(asker, find_owner(asker, SPACE, [pointer(100)], walk), 1_000.0)
+
+    assert [each.id for each in walk.owners] == list(range(501, 501 + MAX_NAMED))
+    assert len(walk.exchanges) == 1 + MAX_NAMED + 1
+
+
+def test_further_owners_are_taken_only_from_a_predecessor(world, asker):
+    """One that takes itself for the predecessor no more names hops, and no owners."""
+    answers = iter((hop(100, 520, final=True), hop(100, 530)))
+    scripted(world, "n100:1", lambda _request: next(answers))
+    asked = peer(world, 530, None, owned(530))
+
+    with pytest.raises(LookupFailed, match="no owner of key"):
+        look(world, asker, 100)
+
+    assert asked == []
+
+
+def test_owners_named_again_are_not_asked_again(world, asker):
+    """Those found dead that the predecessor names in spite of that are of no account."""
+    peer(world, 100, hop(100, 520, final=True))
+    asked = peer(world, 520)
+
+    with pytest.raises(LookupFailed, match="no reply"):
+        look(world, asker, 100)
+
+    assert len(asked) == 2
+
+
+def test_the_dead_are_told_up_to_a_limit(world, asker):
+    """Contacts that have left name as many others: no request tells of more than MAX_AVOIDED."""
+    names = iter(range(101, 499))
+    first = scripted(world, "n100:1", lambda _request: hop(100, *[next(names) for _ in range(4)]))
+    for gone in range(101, 499):
+        peer(world, gone, NotMember("gone"))
+
+    with pytest.raises(LookupFailed):
+        look(world, asker, 100)
+
+    assert max(len(request.body.avoid) for request in first) == MAX_AVOIDED
 
 
 def test_the_nearest_candidate_is_asked_whoever_named_it(world, asker):
@@ -278,10 +332,20 @@ def test_hints_that_never_end_are_given_up(world, asker):
 
     got = scripted(world, "liar:1", answer)
 
-    with pytest.raises(LookupFailed, match="no owner of key"):
+    with pytest.raises(LookupFailed, match=rf"no owner of key .*: {MAX_HOPS} exchanges were not enough: nobody"):
         world.finish(asker, find_owner(asker, SPACE, [pointer(0, "liar:1", 0)], Walk(KEY)), 1_000.0)
 
-    assert len(got) <= MAX_HOPS + 1
+    assert len(got) == MAX_HOPS
+
+
+def test_an_owner_among_the_dead_is_not_looked_for_for_ever(world, asker):
+    """Owners that time out one after the other hold nobody longer than a lookup may take."""
+    scripted(world, "n100:1", leaving_out(100, list(range(500, 900)), 4, owner=True))
+
+    with pytest.raises(LookupFailed, match=r"no owner of key .*: 30 s were not enough: no reply"):
+        look(world, asker, 100)
+
+    assert world.now <= MAX_LOOKUP_S + 2 * CEILING_S
 
 
 def test_an_answer_of_another_type_is_passed_over(world, asker):
@@ -295,10 +359,12 @@ def test_an_answer_of_another_type_is_passed_over(world, asker):
 
 def test_a_predecessor_that_names_nobody(world, asker):
     """A final answer without an owner is an error that says so."""
-    peer(world, 100, hop(100, final=True))
+    asked = peer(world, 100, hop(100, final=True))
 
     with pytest.raises(LookupFailed, match="no owner of key 00000000000001f4 answered: its predecessor named nobody"):
         look(world, asker, 100)
+
+    assert len(asked) == 1
 
 
 def test_without_contacts_there_is_nothing_to_ask(world, asker):

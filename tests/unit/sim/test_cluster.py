@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chord.effects import sleep
 from chord.errors import LookupFailed
 from chord.identifiers import IdentifierSpace
+from chord.messages import contact
 from chord.settings import Settings
 from sim import checks
 from sim.cluster import Cluster, address_of
+from sim.ideal import start_ideal
 from sim.network import Link, constant
 from sim.scheduler import minutes
 from tests.simulated import ring_of
@@ -209,3 +213,19 @@ def test_a_process_wakes_for_what_is_due_and_for_little_else():
     ended = client.ask(asking_and_sleeping())
 
     assert began + 0.5 < ended < began + 0.5 + 5 * 0.1
+
+
+def test_rings_that_only_fingers_lead_between_become_one():
+    """A split took the successors of some members, so that one side became two rings which never lost each other."""
+    cluster = Cluster(seed=1)
+    nodes = start_ideal(cluster, 16)
+    members = sorted(cluster.members(), key=lambda member: member.me.id)
+    for side in (members[:8], members[8:]):
+        for at, member in enumerate(side):
+            following = [each.me for each in (*side[at + 1 :], *side[: at + 1])]
+            member.state = replace(member.state.with_list(following, closes=True), predecessor=side[at - 1].me)
+    for node in nodes:
+        node.host.lost.bootstrap.clear()
+        node.host.lost.add(contact("10.0.0.1:1"), cluster.now)  # of the other side
+
+    assert cluster.converge(60.0) is not None, cluster.faults()[:5]
