@@ -182,6 +182,8 @@ class Host:
         while any(member.rejoining for member in self.members) and self.kernel.now < until:
             yield from sleep(JOIN_PAUSE_S)  # it has records, and nobody yet to give them to
         known = [pointer for member in self.members for pointer in member.state.successors]
+        for member in self.members:
+            member.leaving = True  # what one takes while another hands over, with nobody left to copy it to, goes too
         lost = ""
         for member in self.members:
             if member.active:

@@ -153,6 +153,25 @@ def test_a_leaving_member_takes_no_hand_over(world):
         world.finish(kernel, call(hosts[1].members[0].me, Put("k150", "e", b"", LEASE_S), object))
 
 
+def test_no_virtual_node_of_a_leaving_process_takes_puts(world):
+    """While one hands over the others take nothing: it would go with the process if nobody is there to copy it to."""
+    settings = Settings(space=SPACE, replicas=2)
+    big = Host(settings, "n10:1", 2, random.Random(3))
+    world.add(big.kernel)
+    world.finish(big.kernel, big.boot([], 30.0))
+    small = host(world, 800, settings)
+    world.finish(small.kernel, small.boot(["n10:1"], 30.0))
+    world.run(at_most_s=10.0)
+    kernel, _ = client(world, [big])
+    world.crash(small.kernel.address)
+
+    world.start(big.kernel, big.leave())
+
+    for member in big.members:
+        with pytest.raises(Busy, match="is leaving the ring"):
+            world.finish(kernel, call(member.me, Put(f"k{member.me.id}", "e", b"", LEASE_S), object))
+
+
 def test_virtual_nodes_of_the_leaving_process_are_no_place_for_its_records(world):
     """However many of its own virtual nodes follow, a leaver's records go to another process."""
     settings = Settings(space=SPACE, replicas=1)
