@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from sim import cli_paper
 from sim.cli_app import app
 from sim.paper import course, figures, report
 from sim.paper.figure import Figure, Table
@@ -61,6 +62,15 @@ def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(AssertionError, match="'number': 2"):
         course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None)
+
+
+@pytest.mark.parametrize("version", ["unknown", "1" * 40 + "-dirty"])
+def test_what_no_commit_names_is_measured_again(tmp_path, version):
+    """The code may be another one."""
+    course.measured(figure(), tmp_path, False, 1, version, lambda: None)
+
+    with pytest.raises(AssertionError, match="is measured again"):
+        course.measured(figure(refuse), tmp_path, False, 1, version, lambda: None)
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
@@ -212,14 +222,19 @@ def test_a_figure_that_nobody_knows_is_a_matter_of_usage(monkeypatch, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interrupted_command_says_how_it_goes_on(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("version", "how"),
+    [("1" * 40, "goes on from there"), ("unknown", "begins anew, as no commit names this code")],
+)
+def test_an_interrupted_command_says_how_it_goes_on(monkeypatch, tmp_path, version, how):
     """Exit code 130 and one line."""
 
     def interrupted(*_arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(course, "measured", interrupted)
+    monkeypatch.setattr(cli_paper, "checked_out", lambda: version)
     result = run(monkeypatch, "--jobs", 1, "--out", tmp_path)
 
     assert result.exit_code == 130
-    assert "interrupted in squares; the same command goes on from there" in result.stderr
+    assert f"interrupted in squares; the same command {how}" in result.stderr
