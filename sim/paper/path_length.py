@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,13 +11,12 @@ from typing import TYPE_CHECKING
 from sim.paper.counts import mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PATH_FINGERS, PATH_LISTS
-from sim.paper.rings import ideal, path_lengths
+from sim.paper.rings import BITS, TableRule, ideal, path_lengths
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BITS = 64
 POWERS = range(3, 15)
 CELLS = 4
 FORMULA_FROM = 1 << 10
@@ -58,27 +56,14 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
 
 
 def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:
-    """The same lookups by nothing but the definition of a finger: at each hop all of them are searched for.
-
-    Whoever owns the key knows it from its predecessor, and takes no hop.
-    """
-    ring = sorted(identifiers)
+    """The same lookups by nothing but sorted identifiers and the definition of a finger."""
+    rule, alive = TableRule(identifiers, 1), set(identifiers)  # a list of one is a finger too
     counts: Counter[int] = Counter()
     for _ in range(lookups):
         key = rng.getrandbits(BITS)
-        at = rng.choice(identifiers)
-        hops = 0
-        while _after(ring, key) != at and (left := (key - at) % 2**BITS) > (_after(ring, at + 1) - at) % 2**BITS:
-            steps = ((_after(ring, at + 2**index) - at) % 2**BITS for index in range(BITS))
-            at = (at + max(step for step in steps if step < left)) % 2**BITS
-            hops += 1
+        hops, _timeouts = rule.walk(rng.choice(identifiers), key, alive)
         counts[hops] += 1
     return counts
-
-
-def _after(ring: list[int], identifier: int) -> int:
-    """The first of the ring at or after an identifier."""
-    return ring[bisect_left(ring, identifier % 2**BITS) % len(ring)]
 
 
 def expected(nodes: int, kind: str) -> float | None:

@@ -41,6 +41,14 @@ def test_the_rule_takes_the_last_living_one_before_the_key(place, dead, expected
     assert ring_of_eight().walk(0, (place * EIGHTH) % 2**64, alive(*dead)) == expected
 
 
+@pytest.mark.parametrize(("places", "key", "hops"), [((0,), 3, 0), ((0, 3), 2, 0), ((0, 3, 5), 4, 1)])
+def test_members_that_are_fingers_of_their_own_do_not_go_on_for_ever(places, key, hops):
+    """In rings so small that fingers go all the way round."""
+    ring = [place * EIGHTH for place in places]
+
+    assert TableRule(ring, 1).walk(0, key * EIGHTH, set(ring)) == (hops, 0)
+
+
 def test_successor_lists_are_candidates():
     """A list of five reaches places that no finger does."""
     assert ring_of_eight(5).walk(0, 6 * EIGHTH, alive()) == (1, 0)
