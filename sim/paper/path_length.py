@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sim.paper.counts import mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.published import PATH_FINGERS, PATH_LISTS
+from sim.paper.published import PATH_FINGERS, PATH_LISTS, half_log2
 from sim.paper.rings import BITS, TableRule, ideal, path_lengths
 from sim.paper.traced import Traced
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 POWERS = range(3, 15)
 CELLS = 4
-FORMULA_FROM = 1 << 10
 TOLERANCE = 0.02
 STANDARD_ERROR = 0.005
 
@@ -47,7 +46,7 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
         seed = int(parameters["seed"]) * 1_000 + ring
         hosts = ideal(nodes, 1 if fingers else 2 * int(math.log2(nodes)), seed)
         counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"), traced)
-        if fingers and nodes < FORMULA_FROM:
+        if fingers and half_log2(nodes) is None:
             identifiers = [host.members[0].me.id for host in hosts]
             differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
         together.update(counts)
@@ -68,7 +67,7 @@ def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Cou
 
 def expected(nodes: int, kind: str) -> float | None:
     """What the mean is held against: half log2 N - 0.138 where that holds, for fingers alone."""
-    return math.log2(nodes) / 2 - 0.138 if kind == "fingers" and nodes >= FORMULA_FROM else None
+    return half_log2(nodes) if kind == "fingers" else None
 
 
 def table(measured: Sequence[Measured]) -> Table:

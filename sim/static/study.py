@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from chord.errors import LocalProtocolError
 from sim.paper.counts import mean, percentile
+from sim.paper.published import half_log2
 from sim.static.engine import walker
 from sim.static.load import shares
 from sim.static.making import drawn, hashed
@@ -73,7 +73,7 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
         hops=_taken(hops),
         timeouts=_taken(timeouts),
         failed=failed,
-        expected_hops=math.log2(ring.size) / 2 - 0.138 if ideal else None,
+        expected_hops=half_log2(ring.size) if ideal else None,
         load_p1=float(np.percentile(load, 1)),
         load_p99=float(np.percentile(load, 99)),
         load_most=float(load.max()),

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sim.paper import counts, path_length
+from sim.paper import counts, distribution, path_length
 from sim.paper.figure import Measured
 from sim.paper.rings import ideal, path_lengths
 from sim.paper.traced import Traced
@@ -54,6 +54,16 @@ def test_quick_cells_become_rows_and_what_was_expected_of_them():
     assert [row[5] is None for row in table.rows] == [row[2] == 1 for row in table.rows]
     assert dict(table.agrees)["16 nodes: as brute force on the same rings"]
     assert dict(table.agrees)["1024 nodes: within 0.02 of 4.862"] == (abs(table.rows[1][4] - 4.862) <= 0.02)
+
+
+def test_a_distribution_is_held_against_the_law():
+    """Also in its small form."""
+    measured = [Measured(cell, distribution.measure(cell, Traced())) for cell in distribution.cells(True)]
+    told = distribution.table(measured)
+    middle = sum(hops * share for hops, share, _ in told.rows)
+
+    assert told.agrees == [("mean within 0.02 of 4.862", abs(middle - 4.862) <= 0.02)]
+    assert sum(ones for *_, ones in told.rows) == 1.0
 
 
 def test_percentiles_are_those_of_the_values_in_order():

@@ -122,6 +122,11 @@ def test_half_log2_is_of_members():
     assert report.expected_hops == pytest.approx(math.log2(1024) / 2 - 0.138)
 
 
+def test_in_small_rings_nothing_is_expected_of_the_mean():
+    """The law holds from 1,024 members on."""
+    assert study.run(Options(nodes=1_023, lookups=10), clock).expected_hops is None
+
+
 def test_successor_lists_spare_hops():
     """Column B of the reference: 3.78 at 1,024 with 20 of them. Nothing is expected of the mean then."""
     report = study.run(Options(nodes=1_024, lookups=20_000, successors=20), clock)
@@ -212,11 +217,11 @@ def test_what_is_no_amount_is_refused(text):
 
 
 def test_a_table_holds_the_mean_beside_what_is_expected():
-    result = CliRunner().invoke(app, ["--nodes", "2^8", "--lookups", "500", "--engine", "numpy"])
+    result = CliRunner().invoke(app, ["--nodes", "2^10", "--lookups", "500", "--engine", "numpy"])
 
     assert result.exit_code == 0
     lines = [line.strip(" │┃") for line in result.stdout.splitlines()]
-    assert "256 nodes standing still, seed 1" in lines
+    assert "1,024 nodes standing still, seed 1" in lines
     for wanted in ("half log2 N - 0.138", "lookups per second (numpy, 1 core)", "peak memory", "failed lookups"):
         assert any(line.startswith(wanted) for line in lines), wanted
     assert any(line.startswith("identifiers") and line.endswith("hashed") for line in lines)
