@@ -47,8 +47,8 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     """What came of it. Hops go between members, up to the key's predecessor; the seconds are real ones.
 
     `failed`: lookups that did not get there, or whose last member knew nobody alive after it. `expected_hops`: half
-    log2 of the members - 0.138, for fingers alone with nobody failed, from 1,024 members on. `load`: the share of the circle that a process
-    owns over the mean.
+    log2 of the members - 0.138, for fingers alone with nobody failed, from 1,024 members on. `load`: the share of the
+    circle that a process owns over the mean.
     """
 
     options: Options
