@@ -115,7 +115,7 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
         report.show(figure, table, seeds, not quick, console)
         report.write_csv(table, out / f"{figure.name}.csv")
         report.draw(figure, measured, out / f"{figure.name}.png")
-        wall_s = progress.tasks[bar].elapsed
+        wall_s = progress.tasks[bar].finished_time
         told.append(
             {
                 "name": figure.name,

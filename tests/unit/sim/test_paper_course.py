@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 from typer.testing import CliRunner
 
 from sim import cli_paper
@@ -193,6 +195,30 @@ def test_the_command_leaves_a_table_and_a_picture_and_tells_in_json(monkeypatch,
             *([str(number), str(number**2), "", "1.25"] for number in range(2)),
         ]
     assert (tmp_path / "squares.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_time_that_is_told_is_that_of_the_cells(monkeypatch, tmp_path):
+    """Two of them at 2 s each, and none of what the table takes."""
+    now = [0.0]
+
+    def wait(wait_s, found):
+        now[0] += wait_s
+        return found
+
+    slow = Figure(
+        "squares",
+        "Squares",
+        "nobody, 2001",
+        cells,
+        lambda cell, traced: wait(2.0, square(cell, traced)),
+        lambda measured: wait(50.0, table(measured)),
+        draw,
+    )
+    monkeypatch.setattr(cli_paper, "Progress", partial(Progress, get_time=lambda: now[0]))
+    monkeypatch.setattr(figures, "FIGURES", {"squares": slow})
+    result = CliRunner().invoke(app, ["paper", "--quick", "--json", "--jobs", "1", "--out", str(tmp_path)])
+
+    assert json.loads(result.stdout)[0]["wall_s"] == 4.0
 
 
 def test_the_command_names_the_seeds_beside_the_table(monkeypatch, tmp_path):
