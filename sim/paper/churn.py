@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from chord.settings import Settings
 from sim.paper.churn_lookups import Lookups
 from sim.paper.churning import MEAN_LATENCY_S, Churning, exponential
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.published import CHURN_FAILED, CHURN_PATH, CHURN_TIMEOUTS, TO_BE_CHECKED
 from sim.paper.series import series
@@ -81,8 +81,8 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
     spent = ring.network.bytes - sent
     ring.scheduler.run_for(ANSWERED_WITHIN_S)
     return {
-        "hops": {str(number): times for number, times in lookups.hops.items()},
-        "timeouts": {str(number): times for number, times in lookups.timeouts.items()},
+        "hops": as_json(lookups.hops),
+        "timeouts": as_json(lookups.timeouts),
         "late": lookups.late,
         "wrong": lookups.wrong,
         "wrong_strictly": lookups.wrong_strictly,

@@ -20,7 +20,7 @@ from chord.host import Host
 from chord.lookup import Walk, find_owner
 from chord.messages import NextHop
 from sim.at_once import Asker, AtOnce
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import (
     FAILURES_OF_FOUR_REFERENCE,
@@ -117,7 +117,7 @@ class _Row:
         self._ring_timeouts.append(mean(on_this_ring) if on_this_ring else 0.0)
 
     def result(self) -> Result:
-        counts = {name: {str(value): number for value, number in found.items()} for name, found in self._counts.items()}
+        counts = {name: as_json(found) for name, found in self._counts.items()}
         told = {"failed": self.failed, "lookups": self._lookups, "lost": self._lost, "wrong": self._wrong}
         return {**told, **counts, "ring timeouts": self._ring_timeouts}
 

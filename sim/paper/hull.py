@@ -17,6 +17,7 @@ from chord.errors import RingcastError
 from chord.lookup import Walk
 from sim.latency import king
 from sim.paper.churning import Churning
+from sim.paper.counts import as_json
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.hull_points import lower_hull, points_of, tried_by
 from sim.paper.hull_settings import DEFAULT, tried
@@ -74,7 +75,7 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
     ring.scheduler.run_for(WARM_UP_S)  # those under way end
     return {
         "bytes_a_node_and_second": spent / size / float(parameters["measured_s"]),
-        "latencies_ms": {str(latency_ms): times for latency_ms, times in sorted(lookups.latencies_ms.items())},
+        "latencies_ms": as_json(lookups.latencies_ms),
         "answered": lookups.answered,
         "refused": len(ring.refused),
     }

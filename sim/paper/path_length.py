@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sim.paper.counts import mean, percentile, standard_error, total
+from sim.paper.counts import as_json, mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PATH_FINGERS, PATH_LISTS, half_log2
 from sim.paper.rings import BITS, TableRule, ideal, path_lengths
@@ -51,7 +51,7 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
             differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
         together.update(counts)
         means.append(mean(counts))
-    return {"counts": {str(hops): number for hops, number in together.items()}, "means": means, "differ": differ}
+    return {"counts": as_json(together), "means": means, "differ": differ}
 
 
 def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:

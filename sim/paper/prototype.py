@@ -23,7 +23,7 @@ from chord.settings import Settings
 from sim.cluster import Cluster, Node
 from sim.ideal import start_ideal
 from sim.network import Latency, Link
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PROTOTYPE_EXPECTED_MS, PROTOTYPE_MS
 from sim.paper.series import series
@@ -102,9 +102,7 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
             latencies[round((walk.ended_at - walk.started_at) * 1e6)] += 1
             hops[walk.hops] += 1
             timeouts += walk.timeouts
-    counts = {"latencies": latencies, "hops": hops}
-    found = {name: {str(value): number for value, number in count.items()} for name, count in counts.items()}
-    return {"timeouts": timeouts, **found}
+    return {"timeouts": timeouts, "latencies": as_json(latencies), "hops": as_json(hops)}
 
 
 def _look_up(cluster: Cluster, node: Node, walk: Walk) -> None:

@@ -21,7 +21,7 @@ from sim.cluster import Cluster, Node
 from sim.ideal import start_ideal
 from sim.latency import Model, latency_of
 from sim.network import Link
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import STRETCH, STRETCH_NODES
 from sim.paper.series import series
@@ -127,7 +127,7 @@ class _Asking:
 
     def result(self) -> Result:
         """As JSON."""
-        counts = {name: {str(value): number for value, number in found.items()} for name, found in self._counts.items()}
+        counts = {name: as_json(found) for name, found in self._counts.items()}
         return {"lost": self._lost, "timeouts": self._timeouts, **counts}
 
 

@@ -70,7 +70,7 @@ def test_percentiles_are_those_of_the_values_in_order():
     """Nearest rank; and what was counted on several processes adds up."""
     together = counts.total([{"1": 1, "4": 49}, {"1": 1, "9": 49}])
 
-    assert together == {1: 2, 4: 49, 9: 49}
+    assert together == {1: 2, 4: 49, 9: 49} == counts.total([counts.as_json(together)])
     assert [counts.percentile(together, percent) for percent in (1, 2, 3, 51, 52, 99, 100)] == [1, 1, 4, 4, 9, 9, 9]
     assert counts.mean(together) == pytest.approx(6.39)
     assert counts.standard_error([1.0, 2.0, 3.0, 2.0]) == pytest.approx(math.sqrt(2 / 3) / 2)
