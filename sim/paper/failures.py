@@ -41,7 +41,7 @@ LONG, SHORT = 20, 4
 SHORT_FAILS_FROM = 0.2
 FAILED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 RINGS, LOOKUPS = 4, 250
-"""Of a cell, and of each ring for each share of failed nodes."""
+"""Of a cell, and of each ring."""
 
 TOLERANCE = 0.05
 SHOWN = (
@@ -52,46 +52,46 @@ SHOWN = (
 
 
 def cells(quick: bool) -> list[Parameters]:
-    """Some rings each; half as many with lists that are too short."""
+    """For each share of failed nodes some rings, the same ones; half as many with lists that are too short."""
     parts = {LONG: 1, SHORT: 1} if quick else {LONG: 10, SHORT: 5}
     rings = 1 if quick else RINGS
     return [
-        {"nodes": NODES, "successors": successors, "rings": rings, "lookups": LOOKUPS, "seed": seed}
+        {"nodes": NODES, "successors": successors, "failed": failed, "rings": rings, "lookups": LOOKUPS, "seed": seed}
         for successors, count in parts.items()
+        for failed in FAILED
         for seed in range(count)
     ]
 
 
 def measure(parameters: Parameters, traced: Traced) -> Result:
-    """For each share of failed nodes, lookups by production code, and by the table's rule alone."""
+    """Lookups by production code, and by the table's rule alone."""
     nodes, successors, lookups = (int(parameters[name]) for name in ("nodes", "successors", "lookups"))
-    rows = [_Row(failed) for failed in FAILED]
+    counted = _Counted()
     for ring in range(int(parameters["rings"])):
         seed = int(parameters["seed"]) * 1_000 + ring
         hosts = ideal(nodes, successors, seed)
         rule = TableRule([host.members[0].me.id for host in hosts], successors)
-        for row in rows:
-            row.measure(hosts, rule, lookups, random.Random(f"{seed}/{row.failed}"), traced)
-    return {"rows": [row.result() for row in rows]}
+        rng = random.Random(f"{seed}/{parameters['failed']}")
+        living = [host for host in hosts if rng.random() >= float(parameters["failed"])]
+        counted.look_up(living, rule, lookups, rng, traced)
+    return counted.result()
 
 
-class _Row:
-    """What is counted of one share of failed nodes."""
+class _Counted:
+    """What is counted of the lookups of a cell."""
 
-    def __init__(self, failed: float) -> None:
-        self.failed = failed
+    def __init__(self) -> None:
         self._counts: dict[str, Counter[int]] = {
             name: Counter() for name in ("hops", "timeouts", "rule hops", "rule timeouts")
         }
         self._lost = self._wrong = self._lookups = 0
         self._ring_timeouts: list[float] = []
 
-    def measure(self, hosts: list[Host], rule: TableRule, lookups: int, rng: random.Random, traced: Traced) -> None:
-        living = [host for host in hosts if rng.random() >= self.failed]
+    def look_up(self, living: list[Host], rule: TableRule, lookups: int, rng: random.Random, traced: Traced) -> None:
         members = sorted(host.members[0].me.id for host in living)
         alive = set(members)
         ring = AtOnce(living)
-        space = hosts[0].settings.space
+        space = living[0].settings.space
         on_this_ring: Counter[int] = Counter()
         for _ in range(lookups):
             walk = Walk(rng.getrandbits(space.bits))
@@ -118,7 +118,7 @@ class _Row:
 
     def result(self) -> Result:
         counts = {name: as_json(found) for name, found in self._counts.items()}
-        told = {"failed": self.failed, "lookups": self._lookups, "lost": self._lost, "wrong": self._wrong}
+        told = {"lookups": self._lookups, "lost": self._lost, "wrong": self._wrong}
         return {**told, **counts, "ring timeouts": self._ring_timeouts}
 
 
@@ -131,8 +131,9 @@ def table(measured: Sequence[Measured]) -> Table:
     rows: list[list[int | float | str | None]] = []
     agrees = []
     for successors in dict.fromkeys(int(one.parameters["successors"]) for one in measured):
-        for at, failed in enumerate(FAILED):
-            found = [one.result["rows"][at] for one in measured if one.parameters["successors"] == successors]
+        for failed in dict.fromkeys(float(one.parameters["failed"]) for one in measured):
+            kind = {"successors": successors, "failed": failed}
+            found = [one.result for one in measured if kind.items() <= one.parameters.items()]
             hops, timeouts, rule_hops, rule_timeouts = (
                 total(one[name] for one in found) for name in ("hops", "timeouts", "rule hops", "rule timeouts")
             )
