@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from chord.settings import Settings
 from sim.paper.churn_lookups import Lookups
 from sim.paper.churning import MEAN_LATENCY_S, Churning, exponential
@@ -138,7 +139,9 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         right.plot(*theirs, "x", markersize=9, color=colour, label=f"table III: {name} (right)")
     axes.set_yscale("symlog", linthresh=1.0)
     axes.set_ylim(-0.1, 3 * OF)
-    axes.set_xlabel("joins, and leaves or crashes, a second (1,000 nodes; 500 for crashes)")
+    nodes = {str(one.parameters["kind"]): int(one.parameters["nodes"]) for one in measured}
+    sizes = ", ".join(f"{kind}: {counted(number, 'node')}" for kind, number in nodes.items())
+    axes.set_xlabel(f"joins, and leaves or crashes, a second ({sizes})")
     axes.set_ylabel(f"lookups of {OF:,} that fail at first")
     right.set_ylabel("mean path length, and time-outs, of a lookup")
     right.set_ylim(0.0, 8.0)

@@ -163,6 +163,26 @@ def test_a_quick_figure_holds_and_one_with_failures_does_not():
     assert told.rows[1][told.columns.index("failed")] == 9
 
 
+def cell_of(**changes):
+    """A cell of which each of 100 lookups takes three hops."""
+    parameters = {"kind": churn.LEAVES, "rate": 0.1, "nodes": 1_000, "seed": 0}
+    counted = {"hops": {"3": 100}, "timeouts": {"0": 100}, "bytes_a_node_and_second": 5.0}
+    return Measured(parameters | changes, counted | dict.fromkeys(churn.ADDED, 0))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [(1_000, "leaves: 1,000 nodes, crashes: 500 nodes"), (100, "leaves: 100 nodes, crashes: 50 nodes")],
+)
+def test_the_picture_says_how_many_nodes_there_were(nodes, said):
+    """Those of the cells, whatever the form."""
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    churn.draw(axes, [cell_of(nodes=nodes), cell_of(kind=churn.CRASHES, nodes=nodes // 2)])
+
+    assert said in axes.get_xlabel()
+
+
 def test_each_rate_has_all_of_its_lookups():
     """10,000 for each of table III, however many cells they are split into."""
     lookups = {}
