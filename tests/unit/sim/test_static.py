@@ -95,6 +95,15 @@ def test_a_single_member_has_everything():
     assert shares(Ring(np.array([3], np.uint64), 8), 1).tolist() == [1.0]
 
 
+def test_percentiles_of_the_load_are_of_the_nodes_by_nearest_rank():
+    """Of 200 nodes the second from below, and the 198th."""
+    options = Options(nodes=200, lookups=1)
+    ordered = sorted(shares(study.make(options).ring, 200).tolist())
+    report = study.run(options, clock)
+
+    assert (report.load_p1, report.load_p99, report.load_most) == (ordered[1], ordered[197], ordered[199])
+
+
 def test_virtual_nodes_even_it_out():
     """As figure 9 of the SIGCOMM paper tells: 4.6 times the mean at the 99th percentile, and 1.6 with 20."""
     single, twenty = (np.percentile(shares(making.drawn(2_000, vnodes, chance()), 2_000), 99) for vnodes in (1, 20))
