@@ -18,7 +18,7 @@ from sim.paper.churning import MEAN_LATENCY_S, Churning, exponential
 from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.published import CHURN_FAILED, CHURN_PATH, CHURN_TIMEOUTS, TO_BE_CHECKED
-from sim.paper.series import series
+from sim.paper.series import one_legend, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -145,9 +145,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     axes.set_ylabel(f"lookups of {OF:,} that fail at first")
     right.set_ylabel("mean path length, and time-outs, of a lookup")
     right.set_ylim(0.0, 8.0)
-    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    handles, labels = (mine + its for mine, its in shown)
-    right.legend(handles, labels, fontsize="x-small", ncols=2, title=f"crosses: published (table III: {TO_BE_CHECKED})")
+    one_legend(axes, right, fontsize="x-small", ncols=2, title=f"crosses: published (table III: {TO_BE_CHECKED})")
 
 
 FIGURE = Figure(

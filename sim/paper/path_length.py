@@ -12,6 +12,7 @@ from sim.paper.counts import as_json, mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PATH_FINGERS, PATH_LISTS, half_log2
 from sim.paper.rings import BITS, TableRule, ideal, path_lengths
+from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -100,13 +101,9 @@ def table(measured: Sequence[Measured]) -> Table:
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     """Means with bars from the 1st to the 99th percentile, half log2 N, and the reference."""
-    rows = table(measured).rows
+    told = table(measured)
     for kind in ("fingers", "lists"):
-        own = [row for row in rows if row[1] == kind]
-        numbers, means, low, high = ([float(row[at] or 0) for row in own] for at in (0, 4, 6, 7))
-        below = [middle - edge for middle, edge in zip(means, low, strict=True)]
-        above = [edge - middle for middle, edge in zip(means, high, strict=True)]
-        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"simulated, {kind}")
+        bars(axes, *series(told, "nodes", "mean", "p1", "p99", kind=kind), label=f"simulated, {kind}")
     sizes = sorted(PATH_FINGERS)
     axes.plot(sizes, [PATH_FINGERS[size] for size in sizes], "x", label="reference, fingers")
     axes.plot(sizes, [PATH_LISTS[size] for size in sizes], "+", label="reference, lists")

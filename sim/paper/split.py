@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sim.paper.counts import percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
-from sim.paper.series import series
+from sim.paper.series import one_legend, series
 from sim.paper.splitting import GET, GET_OTHER, LOOKUP, PUT, Splitting
 from sim.paper.traced import Traced
 
@@ -137,9 +137,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     axes.set_xlabel("seconds of virtual time after the cut")
     axes.set_ylabel(f"share of the answers; number of rings (runs: {len(measured)})")
     right.set_ylabel("median latency of a lookup, ms")
-    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    handles, labels = (mine + its for mine, its in shown)
-    right.legend(handles, labels, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 0.07))
+    one_legend(axes, right, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 0.07))
 
 
 FIGURE = Figure(

@@ -24,7 +24,7 @@ from sim.network import Link
 from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import STRETCH, STRETCH_NODES
-from sim.paper.series import series
+from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -175,18 +175,8 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         for turn, (way, mark) in enumerate((("iterative", "o"), ("recursive", "s"))):
             colour = f"C{2 * place + turn}"
             sizes, middle, low, high = series(told, "nodes", "stretch", "p10", "p90", underlay=underlay, way=way)
-            below = [value - edge for value, edge in zip(middle, low, strict=True)]
-            above = [edge - value for value, edge in zip(middle, high, strict=True)]
             aside = [size * (1 + 0.06 * (2 * place + turn - 1.5)) for size in sizes]
-            axes.errorbar(
-                aside,
-                middle,
-                yerr=[below, above],
-                fmt=f"{mark}-",
-                color=colour,
-                capsize=3,
-                label=f"ours, {way}, {underlay}",
-            )
+            bars(axes, aside, middle, low, high, fmt=f"{mark}-", color=colour, label=f"ours, {way}, {underlay}")
             known = series(told, "nodes", "published stretch (to be checked)", underlay=underlay, way=way)
             axes.plot(*known, "x", color=colour, markersize=10, label=f"published (to be checked), {way}, {theirs}")
     axes.set_xscale("log", base=2)
