@@ -7,10 +7,9 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from sim.paper.counts import mean, total
-from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.path_length import measure as measure_paths
+from sim.paper.figure import Figure, Measured, Parameters, Table
+from sim.paper.path_length import measure
 from sim.paper.published import half_log2
-from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +26,6 @@ def cells(quick: bool) -> list[Parameters]:
         {"nodes": 1 << power, "kind": kind, "rings": rings, "lookups": lookups, "seed": 100 + part}
         for part in range(parts)
     ]
-
-
-def measure(parameters: Parameters, traced: Traced) -> Result:
-    """The counts of one cell, as for path lengths."""
-    return measure_paths(parameters, traced)
 
 
 def _shares(measured: Sequence[Measured]) -> dict[int, float]:

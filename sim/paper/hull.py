@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,8 @@ from sim.latency import king
 from sim.paper.churning import Churning
 from sim.paper.counts import as_json
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
-from sim.paper.hull_points import lower_hull, points_of, tried_by
-from sim.paper.hull_settings import DEFAULT, tried
+from sim.paper.hull_points import lower_hull, points_of
+from sim.paper.hull_settings import DEFAULT, tried, tried_by
 from sim.paper.owners import Question
 from sim.paper.traced import Traced
 
@@ -48,10 +49,7 @@ def cells(quick: bool) -> list[Parameters]:
     return [
         {
             "life_s": life_s,
-            "stabilize_s": one.stabilize_s,
-            "successors": one.successors,
-            "fingers_s": one.fingers_s,
-            "vnodes": one.vnodes,
+            **asdict(one),
             "nodes": 24 if quick else NODES,
             "measured_s": 60.0 if quick else MEASURED_S,
             "seed": 1,

@@ -107,9 +107,8 @@ class _Asking:
         began_at = self._cluster.now
         self._run(node, call(owner, Ping(), Pong))
         if counts:
-            ends = (walk.ended_at, walk.named_at, again.ended_at)
-            starts = (walk.started_at, walk.started_at, again.started_at)
-            taken = [end - start for end, start in zip(ends, starts, strict=True)]
+            iterative, to_predecessor = walk.ended_at - walk.started_at, walk.named_at - walk.started_at
+            taken = [iterative, to_predecessor, again.ended_at - again.started_at]
             self._count(walk, self._cluster.now - began_at, taken)
 
     def _run(self, node: Node, operation: Operation[R]) -> R:
