@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from chord.errors import LocalProtocolError
 from chord.limits import MAX_VNODES
-from sim.static.report import Engine, Identifiers, Options, Report
+from sim.static.report import Engine, Identifiers, Options, Report, fastest
 
 MOST_MEMBERS = 1 << 26
 """For whom about 2 GB are needed."""
@@ -72,7 +71,7 @@ def static(
     if identifiers is None:
         identifiers = Identifiers.hashed if nodes * vnodes <= HASHED_UP_TO else Identifiers.drawn
     if engine is None:
-        engine = Engine.numba if find_spec("numba") else Engine.numpy
+        engine = fastest()
     options = Options(
         nodes=nodes,
         lookups=lookups,

@@ -200,7 +200,7 @@ def test_lookups_are_counted_whatever_the_blocks_are(monkeypatch):
 
 
 def test_numba_that_is_missing_is_said(monkeypatch):
-    monkeypatch.setattr(engine, "find_spec", lambda _name: None)
+    monkeypatch.setattr("sim.static.report.find_spec", lambda _name: None)
 
     with pytest.raises(LocalProtocolError, match=r"install ringcast\[numba\]"):
         engine.walker(Engine.numba)
