@@ -25,13 +25,13 @@ class Point:
         self.bytes_s: float = one.result["bytes_a_node_and_second"]
         self.mean_ms = mean(latencies)
         self._edges = percentile(latencies, 50), percentile(latencies, 99)
-        self._answered: int = one.result["answered"]
-        self.right = sum(latencies.values()) / self._answered
+        self._ended: int = one.result["ended"]
+        self.right = sum(latencies.values()) / self._ended
 
     def cells(self) -> list[Value]:
         """The columns of a row from the settings on."""
         median_ms, p99_ms = self._edges
-        return [*astuple(self.tried), self.bytes_s, median_ms, self.mean_ms, p99_ms, self._answered, self.right]
+        return [*astuple(self.tried), self.bytes_s, median_ms, self.mean_ms, p99_ms, self._ended, self.right]
 
 
 def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -20,7 +20,7 @@ def fastest() -> Engine:
     return Engine.numba if find_spec("numba") else Engine.numpy
 
 
-class Identifiers(StrEnum):
+class IdentifierSource(StrEnum):
     """Where they come from: the hashes of the production code, or chance."""
 
     hashed = "hashed"
@@ -36,7 +36,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     vnodes: int = 1
     fail: float = 0.0
     seed: int = 1
-    identifiers: Identifiers = Identifiers.drawn
+    identifiers: IdentifierSource = IdentifierSource.drawn
     engine: Engine = Engine.numpy
 
 

@@ -15,7 +15,7 @@ from sim.paper.published import half_log2
 from sim.static.engine import walker
 from sim.static.load import shares
 from sim.static.making import drawn, hashed
-from sim.static.report import Identifiers, Options, Report, Taken
+from sim.static.report import IdentifierSource, Options, Report, Taken
 from sim.static.ring import Ring
 
 AT_ONCE = 1 << 14
@@ -84,7 +84,7 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
 
 def make(options: Options) -> Study:
     """The ring of a study, some of it dead. Hashed, it is the ring of sim/paper/rings.py of the same seed."""
-    if options.identifiers is Identifiers.hashed:
+    if options.identifiers is IdentifierSource.hashed:
         ring = hashed(options.nodes, options.vnodes, f"ring-{options.seed}")
     else:
         ring = drawn(options.nodes, options.vnodes, _chance(options, "identifiers"))

@@ -16,7 +16,7 @@ from sim.cli_static import amount, static
 from sim.cluster import address_of
 from sim.static import engine, making, study, walking
 from sim.static.load import shares
-from sim.static.report import Engine, Identifiers, Options
+from sim.static.report import Engine, IdentifierSource, Options
 from sim.static.ring import Ring
 
 
@@ -126,7 +126,7 @@ def test_the_mean_is_half_log2_n():
 
 def test_half_log2_is_of_members():
     """Virtual nodes are members: a lookup goes from one to another."""
-    report = study.run(Options(nodes=64, vnodes=16, lookups=100, identifiers=Identifiers.hashed), clock)
+    report = study.run(Options(nodes=64, vnodes=16, lookups=100, identifiers=IdentifierSource.hashed), clock)
 
     assert report.expected_hops == pytest.approx(math.log2(1024) / 2 - 0.138)
 
