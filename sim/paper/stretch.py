@@ -23,7 +23,7 @@ from sim.latency import Model, latency_of
 from sim.network import Link
 from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.published import STRETCH, STRETCH_NODES
+from sim.paper.published import STRETCH, STRETCH_NODES, TO_BE_CHECKED
 from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
@@ -47,7 +47,7 @@ LOST_SHARE = 0.02
 NEAR = 0.2
 """How far from the published medians ours may lie: the underlays are not the same."""
 
-PUBLISHED = tuple(f"published {name} (to be checked)" for name in ("stretch", "p10", "p90"))
+PUBLISHED = tuple(f"published {name} ({TO_BE_CHECKED})" for name in ("stretch", "p10", "p90"))
 SHOWN = ("underlay", "nodes", "way", "stretch", "p10", "p90", *PUBLISHED)
 
 
@@ -176,8 +176,8 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
             sizes, middle, low, high = series(told, "nodes", "stretch", "p10", "p90", underlay=underlay, way=way)
             aside = [size * (1 + 0.06 * (2 * place + turn - 1.5)) for size in sizes]
             bars(axes, aside, middle, low, high, fmt=f"{mark}-", color=colour, label=f"ours, {way}, {underlay}")
-            known = series(told, "nodes", "published stretch (to be checked)", underlay=underlay, way=way)
-            axes.plot(*known, "x", color=colour, markersize=10, label=f"published (to be checked), {way}, {theirs}")
+            known = series(told, "nodes", PUBLISHED[0], underlay=underlay, way=way)
+            axes.plot(*known, "x", color=colour, markersize=10, label=f"published ({TO_BE_CHECKED}), {way}, {theirs}")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
