@@ -13,6 +13,7 @@ from itertools import accumulate
 from math import exp, lgamma
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from chord.identifiers import IdentifierSpace
 from sim.cluster import address_of
 from sim.paper.counts import percentile, standard_error
@@ -127,7 +128,7 @@ def table(measured: Sequence[Measured]) -> Table:
         published += [LOAD_99TH_REFERENCE[virtual] if whole else LOAD_99TH_BY_KEYS_REFERENCE.get(keys)]
         rows.append([keys, virtual, len(rings), keys / nodes, p1, p99, standard_error(high), sum(most) / len(rings)])
         rows[-1] += [empty, *published, theory]
-        name = f"{keys} keys, {virtual} virtual nodes"
+        name = f"{keys} keys, {counted(virtual, 'virtual node')}"
         if virtual == 1:
             agrees.append((f"{name}: 99th percentile {LOW} to {HIGH} times the mean", LOW <= round(p99, 1) <= HIGH))
         if virtual == VIRTUAL_NODES[-1]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from sim.paper.counts import percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.series import one_legend, series
@@ -76,7 +77,7 @@ def table(measured: Sequence[Measured]) -> Table:
 
 def _agrees(results: Sequence[Result]) -> list[tuple[str, bool]]:
     """What is expected of how long the changes last, of the seconds without any, and of the records."""
-    in_each = f"in each of {len(results)} runs"
+    in_each = f"in each of {counted(len(results), 'run')}"
     two_rings = all(result["two_rings_s"] is not None for result in results)
     one_ring = all(result["one_ring_s"] is not None for result in results)
     slowest_s = max(result["one_ring_s"] - result["heal_s"] for result in results) if one_ring else math.inf

@@ -98,6 +98,7 @@ def test_a_row_stands_beside_what_is_published(measured):
     assert (last["published p1"], last["published p99"], last["reference p99"]) == (0.5, 1.6, 1.65)
     half = dict(zip(told.columns, told.rows[4], strict=True))
     assert (half["keys"], half["published p99"], half["published most"]) == (500_000, 4.6, 9.1)
+    assert told.agrees[0][0].startswith("100000 keys, 1 virtual node: ")
     assert all(holds for _, holds in told.agrees)
 
 
