@@ -7,13 +7,14 @@ from random import Random
 import pytest
 
 from chord.settings import Settings
+from sim.latency import king
 from sim.network import Endpoint, Link, constant
 from sim.paper import hull
 from sim.paper.churning import Churning, Metered
 from sim.paper.figure import Measured
 from sim.paper.hull import Timed
 from sim.paper.hull_points import lower_hull
-from sim.paper.hull_settings import DEFAULT, Tried, tried
+from sim.paper.hull_settings import DEFAULT, Tried, tried, tried_by
 from sim.paper.traced import Traced
 from sim.scheduler import Scheduler
 
@@ -129,6 +130,20 @@ def test_the_defaults_are_those_of_dht_join():
         assert found.count(DEFAULT) == 1
         assert len(set(found)) == len(found)
         assert len(hull.cells(quick)) == len(found) * len(hull.LIVES_S)
+
+
+def test_bytes_are_of_the_nodes_there_were_on_average():
+    """As many come as go only in the long run: between those at the beginning and those in the end."""
+    cell = {**hull.cells(quick=True)[0], "stabilize_s": 10.0, "nodes": 10, "life_s": 30.0, "measured_s": 30.0}
+    ring = Churning(1, tried_by(cell).settings(), king(1), 10, 10 / 30.0, crash=True)
+    ring.scheduler.run_for(hull.WARM_UP_S)
+    sent, before = ring.network.bytes, len(ring.nodes)
+    Timed(ring, 10 * hull.LOOKUPS_PER_S)
+    ring.scheduler.run_for(30.0)
+
+    assert before != len(ring.nodes)
+    expected = (ring.network.bytes - sent) / ((before + len(ring.nodes)) / 2) / 30.0
+    assert hull.measure(cell, Traced())["bytes_a_node_and_second"] == pytest.approx(expected)
 
 
 def test_a_shorter_pause_costs_more_bytes():

@@ -188,6 +188,13 @@ def test_the_same_seed_gives_the_same_study():
         assert (compiled.hops, compiled.timeouts, compiled.failed) == (first.hops, first.timeouts, first.failed)
 
 
+def test_each_purpose_has_a_chance_of_its_own():
+    """What is looked up has nothing to do with who is there, or has failed."""
+    drawn = {study._chance(Options(), purpose).random() for purpose in ("identifiers", "failures", "lookups")}
+
+    assert len(drawn) == 3
+
+
 def test_lookups_are_counted_whatever_the_blocks_are(monkeypatch):
     """Every one, those of the last block too; and they are told of as they are done."""
     monkeypatch.setattr(study, "AT_ONCE", 64)
