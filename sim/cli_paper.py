@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim.cli_files import written_to
-from sim.commit import checked_out
+from sim.commit import checked_out, names_the_code
 from sim.exits import FAILED, INTERRUPTED, USAGE
 from sim.paper.figure import Figure
 
@@ -51,9 +51,10 @@ def paper(
     """Run the figures of the Chord papers by the production code, and tell ours beside the published ones.
 
     Each leaves NAME.csv and NAME.png in DIR, and its cells under DIR/cells, with their seeds: what was measured by this
-    commit is not measured again, so a set that was stopped goes on. Of the lookups of each cell the first 1,000 leave
-    traces there, not all that a figure counts. What does not come out as expected is told, but not of the small form,
-    and is no failure. Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
+    commit is not measured again, so a set that was stopped goes on, unless files were edited or git knows none. Of the
+    lookups of each cell the first 1,000 leave traces there, not all that a figure counts. What does not come out as
+    expected is told, but not of the small form, and is no failure. Exit codes: 0 done, 1 failed, 2 usage, 130
+    interrupted.
 
     \b
     Examples:
@@ -103,7 +104,8 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
                 advance = partial(progress.advance, bar)
                 measured = course.measured(figure, cells / figure.name, quick, jobs, commit, advance)
         except KeyboardInterrupt:
-            typer.echo(f"interrupted in {figure.name}; the same command goes on from there", err=True)
+            how = "goes on from there" if names_the_code(commit) else "begins anew, as no commit names this code"
+            typer.echo(f"interrupted in {figure.name}; the same command {how}", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenProcessPool:
             typer.echo(f"error: a process was killed in {figure.name}; fewer --jobs take less memory", err=True)
@@ -113,7 +115,7 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
         report.show(figure, table, seeds, not quick, console)
         report.write_csv(table, out / f"{figure.name}.csv")
         report.draw(figure, measured, out / f"{figure.name}.png")
-        wall_s = progress.tasks[bar].elapsed
+        wall_s = progress.tasks[bar].finished_time
         told.append(
             {
                 "name": figure.name,

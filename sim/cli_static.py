@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from chord.errors import LocalProtocolError
 from chord.limits import MAX_VNODES
-from sim.static.report import Engine, Identifiers, Options, Report
+from sim.static.report import Engine, IdentifierSource, Options, Report, fastest
 
 MOST_MEMBERS = 1 << 26
 """For whom about 2 GB are needed."""
@@ -48,7 +47,7 @@ def static(
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Decides everything that is left to chance.", min=0)] = 1,
     identifiers: Annotated[
-        Identifiers | None,
+        IdentifierSource | None,
         typer.Option(help="As the production code hashes them, the default up to 2^20 members; or random."),
     ] = None,
     engine: Annotated[
@@ -70,9 +69,9 @@ def static(
     """
     _check(nodes, lookups, vnodes, fail, identifiers)
     if identifiers is None:
-        identifiers = Identifiers.hashed if nodes * vnodes <= HASHED_UP_TO else Identifiers.drawn
+        identifiers = IdentifierSource.hashed if nodes * vnodes <= HASHED_UP_TO else IdentifierSource.drawn
     if engine is None:
-        engine = Engine.numba if find_spec("numba") else Engine.numpy
+        engine = fastest()
     options = Options(
         nodes=nodes,
         lookups=lookups,
@@ -93,7 +92,7 @@ def static(
         report_table(report, peak_mb())
 
 
-def _check(nodes: int, lookups: int, vnodes: int, fail: float, identifiers: Identifiers | None) -> None:
+def _check(nodes: int, lookups: int, vnodes: int, fail: float, identifiers: IdentifierSource | None) -> None:
     """Raises typer.BadParameter for what no ring of this kind could be."""
     if nodes < 1:
         raise typer.BadParameter("a ring has at least one node", param_hint="--nodes")
@@ -101,7 +100,7 @@ def _check(nodes: int, lookups: int, vnodes: int, fail: float, identifiers: Iden
         raise typer.BadParameter(
             f"{nodes:,} nodes of {vnodes:,} virtual ones each are more than 2^26 members", param_hint="--nodes"
         )
-    if identifiers is Identifiers.hashed and nodes > MOST_HASHED:
+    if identifiers is IdentifierSource.hashed and nodes > MOST_HASHED:
         raise typer.BadParameter(
             "there are addresses for 2^24 nodes; take --identifiers drawn for more", param_hint="--identifiers"
         )

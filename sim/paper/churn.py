@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from chord.settings import Settings
 from sim.paper.churn_lookups import Lookups
 from sim.paper.churning import MEAN_LATENCY_S, Churning, exponential
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.published import CHURN_FAILED, CHURN_PATH, CHURN_TIMEOUTS, TO_BE_CHECKED
-from sim.paper.series import series
+from sim.paper.series import one_legend, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
     spent = ring.network.bytes - sent
     ring.scheduler.run_for(ANSWERED_WITHIN_S)
     return {
-        "hops": {str(number): times for number, times in lookups.hops.items()},
-        "timeouts": {str(number): times for number, times in lookups.timeouts.items()},
+        "hops": as_json(lookups.hops),
+        "timeouts": as_json(lookups.timeouts),
         "late": lookups.late,
         "wrong": lookups.wrong,
         "wrong_strictly": lookups.wrong_strictly,
@@ -138,13 +139,13 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         right.plot(*theirs, "x", markersize=9, color=colour, label=f"table III: {name} (right)")
     axes.set_yscale("symlog", linthresh=1.0)
     axes.set_ylim(-0.1, 3 * OF)
-    axes.set_xlabel("joins, and leaves or crashes, a second (1,000 nodes; 500 for crashes)")
+    nodes = {str(one.parameters["kind"]): int(one.parameters["nodes"]) for one in measured}
+    sizes = ", ".join(f"{kind}: {counted(number, 'node')}" for kind, number in nodes.items())
+    axes.set_xlabel(f"joins, and leaves or crashes, a second ({sizes})")
     axes.set_ylabel(f"lookups of {OF:,} that fail at first")
     right.set_ylabel("mean path length, and time-outs, of a lookup")
     right.set_ylim(0.0, 8.0)
-    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    handles, labels = (mine + its for mine, its in shown)
-    right.legend(handles, labels, fontsize="x-small", ncols=2, title=f"crosses: published (table III: {TO_BE_CHECKED})")
+    one_legend(axes, right, fontsize="x-small", ncols=2, title=f"crosses: published (table III: {TO_BE_CHECKED})")
 
 
 FIGURE = Figure(

@@ -6,8 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 
+def as_json(counts: Mapping[int, int]) -> dict[str, int]:
+    """What was counted, in order; keys of JSON are text."""
+    return {str(value): number for value, number in sorted(counts.items())}
+
+
 def total(counts: Iterable[Mapping[str, int]]) -> dict[int, int]:
-    """Several counts together; their keys come from JSON as text."""
+    """Several counts together; as `as_json` left them."""
     together: dict[int, int] = {}
     for count in counts:
         for value, number in count.items():

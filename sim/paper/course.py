@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sim.commit import names_the_code
 from sim.paper.figure import Figure, Measured, Parameters, Result
 from sim.paper.traced import Traced
 from sim.parallel import results
@@ -37,7 +38,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 def measured(
     figure: Figure, folder: Path, quick: bool, jobs: int, commit: str, advance: Callable[[], None]
 ) -> list[Measured]:
-    """Every cell of a figure, in its order. What `folder` keeps of this commit is taken from there.
+    """Every cell of a figure, in its order. What `folder` keeps of this commit is taken from there, if that names the
+    code of now: files may have been edited since.
 
     Each has a folder of its own, with its result and the traces of its first lookups. `advance` is called once for
     each cell. Raises OSError when a result cannot be kept, BrokenProcessPool when one of the processes is killed.
@@ -66,6 +68,8 @@ def name_of(parameters: Parameters) -> str:
 
 def _kept(cell: Cell) -> Result | None:
     """The result of a cell that was measured before, by the code of now."""
+    if not names_the_code(cell.commit):
+        return None
     try:
         kept = msgspec.json.decode((cell.folder / RESULT).read_bytes(), type=Kept)
     except (OSError, msgspec.DecodeError):

@@ -7,9 +7,9 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from sim.paper.counts import mean, total
-from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.path_length import measure as measure_paths
-from sim.paper.traced import Traced
+from sim.paper.figure import Figure, Measured, Parameters, Table
+from sim.paper.path_length import measure
+from sim.paper.published import half_log2
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,17 +20,12 @@ TOLERANCE = 0.02
 
 def cells(quick: bool) -> list[Parameters]:
     """Rings of other seeds than those of `path-length`."""
-    power, parts, rings, lookups = (9, 1, 2, 2_000) if quick else (POWER, 4, 4, 15_000)
+    power, parts, rings, lookups = (10, 1, 2, 2_000) if quick else (POWER, 4, 4, 15_000)
     kind = "fingers"
     return [
         {"nodes": 1 << power, "kind": kind, "rings": rings, "lookups": lookups, "seed": 100 + part}
         for part in range(parts)
     ]
-
-
-def measure(parameters: Parameters, traced: Traced) -> Result:
-    """The counts of one cell, as for path lengths."""
-    return measure_paths(parameters, traced)
 
 
 def _shares(measured: Sequence[Measured]) -> dict[int, float]:
@@ -49,14 +44,10 @@ def table(measured: Sequence[Measured]) -> Table:
     """A row for each path length. The paper draws the curve and prints no numbers."""
     shares, ones = _shares(measured), _of_ones(measured)
     rows = [[hops, shares.get(hops, 0.0), ones.get(hops, 0.0)] for hops in range(max([*shares, *ones]) + 1)]
-    bits = len(ones) - 1
     middle = mean(total(one.result["counts"] for one in measured))
-    expected = bits / 2 - 0.138
-    return Table(
-        ["hops", "share", "binomial"],
-        rows,
-        [(f"mean within {TOLERANCE} of {expected:.3f}", abs(middle - expected) <= TOLERANCE)],
-    )
+    expected = half_log2(int(measured[0].parameters["nodes"]))
+    agrees = [(f"mean within {TOLERANCE} of {expected:.3f}", abs(middle - expected) <= TOLERANCE)] if expected else []
+    return Table(["hops", "share", "binomial"], rows, agrees)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -20,7 +20,7 @@ from chord.host import Host
 from chord.lookup import Walk, find_owner
 from chord.messages import NextHop
 from sim.at_once import Asker, AtOnce
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import (
     FAILURES_OF_FOUR_REFERENCE,
@@ -28,6 +28,7 @@ from sim.paper.published import (
     FAILURES_PATH_REFERENCE,
     FAILURES_TIMEOUTS,
     FAILURES_TIMEOUTS_REFERENCE,
+    TO_BE_CHECKED,
 )
 from sim.paper.rings import TableRule, ideal
 from sim.paper.series import series
@@ -41,57 +42,58 @@ LONG, SHORT = 20, 4
 SHORT_FAILS_FROM = 0.2
 FAILED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 RINGS, LOOKUPS = 4, 250
-"""Of a cell, and of each ring for each share of failed nodes."""
+"""Of a cell, and of each ring."""
 
 TOLERANCE = 0.05
+PATH, TIMEOUTS = (f"published {name} ({TO_BE_CHECKED})" for name in ("path", "time-outs"))
 SHOWN = (
-    *("list", "failed", "path", "published path (to be checked)", "reference path"),
-    *("time-outs", "published time-outs (to be checked)", "reference time-outs"),
+    *("list", "failed", "path", PATH, "reference path"),
+    *("time-outs", TIMEOUTS, "reference time-outs"),
     *("lost", "reference lost or wrong"),
 )
 
 
 def cells(quick: bool) -> list[Parameters]:
-    """Some rings each; half as many with lists that are too short."""
+    """For each share of failed nodes some rings, the same ones; half as many with lists that are too short."""
     parts = {LONG: 1, SHORT: 1} if quick else {LONG: 10, SHORT: 5}
     rings = 1 if quick else RINGS
     return [
-        {"nodes": NODES, "successors": successors, "rings": rings, "lookups": LOOKUPS, "seed": seed}
+        {"nodes": NODES, "successors": successors, "failed": failed, "rings": rings, "lookups": LOOKUPS, "seed": seed}
         for successors, count in parts.items()
+        for failed in FAILED
         for seed in range(count)
     ]
 
 
 def measure(parameters: Parameters, traced: Traced) -> Result:
-    """For each share of failed nodes, lookups by production code, and by the table's rule alone."""
+    """Lookups by production code, and by the table's rule alone."""
     nodes, successors, lookups = (int(parameters[name]) for name in ("nodes", "successors", "lookups"))
-    rows = [_Row(failed) for failed in FAILED]
+    counted = _Counted()
     for ring in range(int(parameters["rings"])):
         seed = int(parameters["seed"]) * 1_000 + ring
         hosts = ideal(nodes, successors, seed)
         rule = TableRule([host.members[0].me.id for host in hosts], successors)
-        for row in rows:
-            row.measure(hosts, rule, lookups, random.Random(f"{seed}/{row.failed}"), traced)
-    return {"rows": [row.result() for row in rows]}
+        rng = random.Random(f"{seed}/{parameters['failed']}")
+        living = [host for host in hosts if rng.random() >= float(parameters["failed"])]
+        counted.look_up(living, rule, lookups, rng, traced)
+    return counted.result()
 
 
-class _Row:
-    """What is counted of one share of failed nodes."""
+class _Counted:
+    """What is counted of the lookups of a cell."""
 
-    def __init__(self, failed: float) -> None:
-        self.failed = failed
+    def __init__(self) -> None:
         self._counts: dict[str, Counter[int]] = {
             name: Counter() for name in ("hops", "timeouts", "rule hops", "rule timeouts")
         }
         self._lost = self._wrong = self._lookups = 0
         self._ring_timeouts: list[float] = []
 
-    def measure(self, hosts: list[Host], rule: TableRule, lookups: int, rng: random.Random, traced: Traced) -> None:
-        living = [host for host in hosts if rng.random() >= self.failed]
+    def look_up(self, living: list[Host], rule: TableRule, lookups: int, rng: random.Random, traced: Traced) -> None:
         members = sorted(host.members[0].me.id for host in living)
         alive = set(members)
         ring = AtOnce(living)
-        space = hosts[0].settings.space
+        space = living[0].settings.space
         on_this_ring: Counter[int] = Counter()
         for _ in range(lookups):
             walk = Walk(rng.getrandbits(space.bits))
@@ -117,8 +119,8 @@ class _Row:
         self._ring_timeouts.append(mean(on_this_ring) if on_this_ring else 0.0)
 
     def result(self) -> Result:
-        counts = {name: {str(value): number for value, number in found.items()} for name, found in self._counts.items()}
-        told = {"failed": self.failed, "lookups": self._lookups, "lost": self._lost, "wrong": self._wrong}
+        counts = {name: as_json(found) for name, found in self._counts.items()}
+        told = {"lookups": self._lookups, "lost": self._lost, "wrong": self._wrong}
         return {**told, **counts, "ring timeouts": self._ring_timeouts}
 
 
@@ -131,8 +133,9 @@ def table(measured: Sequence[Measured]) -> Table:
     rows: list[list[int | float | str | None]] = []
     agrees = []
     for successors in dict.fromkeys(int(one.parameters["successors"]) for one in measured):
-        for at, failed in enumerate(FAILED):
-            found = [one.result["rows"][at] for one in measured if one.parameters["successors"] == successors]
+        for failed in dict.fromkeys(float(one.parameters["failed"]) for one in measured):
+            kind = {"successors": successors, "failed": failed}
+            found = [one.result for one in measured if kind.items() <= one.parameters.items()]
             hops, timeouts, rule_hops, rule_timeouts = (
                 total(one[name] for one in found) for name in ("hops", "timeouts", "rule hops", "rule timeouts")
             )
@@ -167,23 +170,17 @@ def table(measured: Sequence[Measured]) -> Table:
             rows.append(row)
     columns = ["list", "failed", "lookups", "path", "path p99", "path by rule"]
     columns += ["time-outs", "time-outs p99", "sd of rings", "time-outs by rule", "lost", "wrong"]
-    columns += ["published path (to be checked)", "published time-outs (to be checked)"]
-    columns += ["reference path", "reference time-outs", "reference lost or wrong"]
+    columns += [PATH, TIMEOUTS, "reference path", "reference time-outs", "reference lost or wrong"]
     return Table(columns, rows, agrees, SHOWN)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     """Path and time-outs against the share of failed nodes, with lists that are long enough."""
     told = table(measured)
-    for column, colour in (("path", "C0"), ("time-outs", "C1")):
+    for column, published, colour in (("path", PATH, "C0"), ("time-outs", TIMEOUTS, "C1")):
         axes.plot(*series(told, "failed", column, list=LONG), "o-", color=colour, label=f"ours, {column}")
-        axes.plot(
-            *series(told, "failed", f"published {column} (to be checked)"),
-            "x",
-            color=colour,
-            markersize=9,
-            label=f"published (to be checked), {column}",
-        )
+        label = f"published ({TO_BE_CHECKED}), {column}"
+        axes.plot(*series(told, "failed", published), "x", color=colour, markersize=9, label=label)
         axes.plot(*series(told, "failed", f"reference {column}"), "+", color=colour, label=f"reference, {column}")
     axes.set_xlabel("probability that a node has failed")
     axes.set_ylabel(f"members asked: living ones, dead ones (lists of {LONG})")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ from chord.errors import RingcastError
 from chord.lookup import Walk
 from sim.latency import king
 from sim.paper.churning import Churning
+from sim.paper.counts import as_json
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
-from sim.paper.hull_points import lower_hull, points_of, tried_by
-from sim.paper.hull_settings import DEFAULT, tried
+from sim.paper.hull_points import lower_hull, points_of
+from sim.paper.hull_settings import DEFAULT, tried, tried_by
 from sim.paper.owners import Question
 from sim.paper.traced import Traced
 
@@ -47,10 +49,7 @@ def cells(quick: bool) -> list[Parameters]:
     return [
         {
             "life_s": life_s,
-            "stabilize_s": one.stabilize_s,
-            "successors": one.successors,
-            "fingers_s": one.fingers_s,
-            "vnodes": one.vnodes,
+            **asdict(one),
             "nodes": 24 if quick else NODES,
             "measured_s": 60.0 if quick else MEASURED_S,
             "seed": 1,
@@ -66,16 +65,16 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
     per_s = nodes / float(parameters["life_s"])
     ring = Churning(seed, one.settings(), king(seed), nodes, per_s, True, one.vnodes, traced)
     ring.scheduler.run_for(WARM_UP_S)
-    before, began_at = ring.network.bytes, len(ring.nodes)
+    before, size_before = ring.network.bytes, len(ring.nodes)
     lookups = Timed(ring, nodes * LOOKUPS_PER_S)
     ring.scheduler.run_for(float(parameters["measured_s"]))
     lookups.end()
-    spent, size = ring.network.bytes - before, (began_at + len(ring.nodes)) / 2
+    spent, size = ring.network.bytes - before, (size_before + len(ring.nodes)) / 2
     ring.scheduler.run_for(WARM_UP_S)  # those under way end
     return {
         "bytes_a_node_and_second": spent / size / float(parameters["measured_s"]),
-        "latencies_ms": {str(latency_ms): times for latency_ms, times in sorted(lookups.latencies_ms.items())},
-        "answered": lookups.answered,
+        "latencies_ms": as_json(lookups.latencies_ms),
+        "ended": lookups.ended,
         "refused": len(ring.refused),
     }
 
@@ -85,22 +84,22 @@ class Timed:
 
     def __init__(self, ring: Churning, per_s: float) -> None:
         self.latencies_ms: Counter[int] = Counter()
-        self.answered = 0
+        self.ended = 0
         self._ring = ring
         self._rng = ring.rng("lookups")
         self._per_s = per_s
-        self._ended = False
+        self._asks_no_more = False
         self._later()
 
     def end(self) -> None:
         """Ask no more."""
-        self._ended = True
+        self._asks_no_more = True
 
     def _later(self) -> None:
         self._ring.scheduler.after(self._rng.expovariate(self._per_s), self._ask)
 
     def _ask(self) -> None:
-        if self._ended:
+        if self._asks_no_more:
             return
         node, name = self._ring.settled(self._rng), f"{self._rng.getrandbits(64):016x}"
         space, kernel = self._ring.settings.space, node.host.kernel
@@ -110,7 +109,7 @@ class Timed:
         self._later()
 
     def _answered(self, question: Question, asked_at: float, walk: Walk | None, _error: RingcastError | None) -> None:
-        self.answered += 1
+        self.ended += 1
         right, _ = self._ring.owners.answered(question, None if walk is None else walk.owner)
         if right:
             self.latencies_ms[round((self._ring.now - asked_at) * 1e3)] += 1

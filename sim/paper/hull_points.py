@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from sim.paper.counts import mean, percentile, total
-from sim.paper.figure import Measured, Parameters, Value
-from sim.paper.hull_settings import Tried
+from sim.paper.figure import Measured, Value
+from sim.paper.hull_settings import tried_by
 
 
 def points_of(measured: Sequence[Measured], life_s: float) -> list[Point]:
@@ -24,14 +25,13 @@ class Point:
         self.bytes_s: float = one.result["bytes_a_node_and_second"]
         self.mean_ms = mean(latencies)
         self._edges = percentile(latencies, 50), percentile(latencies, 99)
-        self._answered: int = one.result["answered"]
-        self.right = sum(latencies.values()) / self._answered
+        self._ended: int = one.result["ended"]
+        self.right = sum(latencies.values()) / self._ended
 
     def cells(self) -> list[Value]:
         """The columns of a row from the settings on."""
-        one, (median_ms, p99_ms) = self.tried, self._edges
-        found: list[Value] = [one.stabilize_s, one.successors, one.fingers_s, one.vnodes]
-        return [*found, self.bytes_s, median_ms, self.mean_ms, p99_ms, self._answered, self.right]
+        median_ms, p99_ms = self._edges
+        return [*astuple(self.tried), self.bytes_s, median_ms, self.mean_ms, p99_ms, self._ended, self.right]
 
 
 def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -50,13 +50,3 @@ def _turns_up(one: tuple[float, float], between: tuple[float, float], other: tup
     """Whether a point lies on or above the line between two others."""
     rise = (other[1] - one[1]) * (between[0] - one[0])
     return (between[1] - one[1]) * (other[0] - one[0]) >= rise
-
-
-def tried_by(parameters: Parameters) -> Tried:
-    """The settings that a cell is to measure."""
-    return Tried(
-        float(parameters["stabilize_s"]),
-        int(parameters["successors"]),
-        float(parameters["fingers_s"]),
-        int(parameters["vnodes"]),
-    )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
+from typing import Any
 
 from chord.settings import Settings
+from sim.paper.figure import Parameters
 
 OURS = Settings()
 STABILIZE_S = (0.2, 0.4, 1.0, 3.0, 10.0, 30.0)
@@ -34,6 +36,12 @@ class Tried:
 
 
 DEFAULT = Tried()
+
+
+def tried_by(parameters: Parameters) -> Tried:
+    """The settings that a cell is to measure."""
+    chosen: dict[str, Any] = {field.name: parameters[field.name] for field in fields(Tried)}
+    return Tried(**chosen)
 
 
 def tried(quick: bool) -> Iterator[Tried]:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from math import exp, lgamma
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from chord.identifiers import IdentifierSpace
 from sim.cluster import address_of
 from sim.paper.counts import percentile, standard_error
@@ -41,7 +42,7 @@ LOW, HIGH, FLAT = 4.6, 4.8, 1.65
 """The 99th percentile over the mean: with one virtual node between these, with twenty at most that."""
 
 SHOWN = (
-    *("keys", "virtual", "p1", "published p1", "p99", "published p99", "reference p99", "expected p99"),
+    *("keys", "virtual", "p1", "published p1", "p99", "published p99"),
     *("most", "published most"),
 )
 
@@ -127,7 +128,7 @@ def table(measured: Sequence[Measured]) -> Table:
         published += [LOAD_99TH_REFERENCE[virtual] if whole else LOAD_99TH_BY_KEYS_REFERENCE.get(keys)]
         rows.append([keys, virtual, len(rings), keys / nodes, p1, p99, standard_error(high), sum(most) / len(rings)])
         rows[-1] += [empty, *published, theory]
-        name = f"{keys} keys, {virtual} virtual nodes"
+        name = f"{keys} keys, {counted(virtual, 'virtual node')}"
         if virtual == 1:
             agrees.append((f"{name}: 99th percentile {LOW} to {HIGH} times the mean", LOW <= round(p99, 1) <= HIGH))
         if virtual == VIRTUAL_NODES[-1]:

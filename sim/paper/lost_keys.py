@@ -14,6 +14,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from chord import ring_state
+from chord.amounts import counted
 from chord.messages import Entry, Put
 from chord.outcome import Outcome
 from chord.settings import Settings
@@ -129,7 +130,7 @@ def table(measured: Sequence[Measured]) -> Table:
         alone = replicas == 1
         rows.append([replicas, nodes, keys, failed, missing, result["lost"] / keys, failed if alone else None])
         rows[-1] += [failed**replicas, result["wrong"], result["unanswered"], result["mended_s"]]
-        name = f"{failed:.0%} failed, {replicas} holders"
+        name = f"{failed:.0%} failed, {counted(replicas, 'holder')}"
         agrees.append((f"{name}: the ring is mended", result["mended_s"] is not None))
         exact = result["wrong"] == result["unanswered"] == 0
         agrees.append((f"{name}: what is not found is exactly what had no other holder", exact))

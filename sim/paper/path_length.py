@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sim.paper.counts import mean, percentile, standard_error, total
+from sim.paper.counts import as_json, mean, percentile, standard_error, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.published import PATH_FINGERS, PATH_LISTS
-from sim.paper.rings import ideal, path_lengths
+from sim.paper.published import PATH_FINGERS, PATH_LISTS, half_log2
+from sim.paper.rings import BITS, TableRule, ideal, path_lengths
+from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BITS = 64
 POWERS = range(3, 15)
 CELLS = 4
-FORMULA_FROM = 1 << 10
 TOLERANCE = 0.02
 STANDARD_ERROR = 0.005
 
@@ -49,41 +47,28 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
         seed = int(parameters["seed"]) * 1_000 + ring
         hosts = ideal(nodes, 1 if fingers else 2 * int(math.log2(nodes)), seed)
         counts = path_lengths(hosts, lookups, random.Random(f"{seed}/lookups"), traced)
-        if fingers and nodes < FORMULA_FROM:
+        if fingers and half_log2(nodes) is None:
             identifiers = [host.members[0].me.id for host in hosts]
             differ += counts != brute_force(identifiers, lookups, random.Random(f"{seed}/lookups"))
         together.update(counts)
         means.append(mean(counts))
-    return {"counts": {str(hops): number for hops, number in together.items()}, "means": means, "differ": differ}
+    return {"counts": as_json(together), "means": means, "differ": differ}
 
 
 def brute_force(identifiers: list[int], lookups: int, rng: random.Random) -> Counter[int]:
-    """The same lookups by nothing but the definition of a finger: at each hop all of them are searched for.
-
-    Whoever owns the key knows it from its predecessor, and takes no hop.
-    """
-    ring = sorted(identifiers)
+    """The same lookups by nothing but sorted identifiers and the definition of a finger."""
+    rule, alive = TableRule(identifiers, 1), set(identifiers)  # a list of one is a finger too
     counts: Counter[int] = Counter()
     for _ in range(lookups):
         key = rng.getrandbits(BITS)
-        at = rng.choice(identifiers)
-        hops = 0
-        while _after(ring, key) != at and (left := (key - at) % 2**BITS) > (_after(ring, at + 1) - at) % 2**BITS:
-            steps = ((_after(ring, at + 2**index) - at) % 2**BITS for index in range(BITS))
-            at = (at + max(step for step in steps if step < left)) % 2**BITS
-            hops += 1
+        hops, _timeouts = rule.walk(rng.choice(identifiers), key, alive)
         counts[hops] += 1
     return counts
 
 
-def _after(ring: list[int], identifier: int) -> int:
-    """The first of the ring at or after an identifier."""
-    return ring[bisect_left(ring, identifier % 2**BITS) % len(ring)]
-
-
 def expected(nodes: int, kind: str) -> float | None:
     """What the mean is held against: half log2 N - 0.138 where that holds, for fingers alone."""
-    return math.log2(nodes) / 2 - 0.138 if kind == "fingers" and nodes >= FORMULA_FROM else None
+    return half_log2(nodes) if kind == "fingers" else None
 
 
 def table(measured: Sequence[Measured]) -> Table:
@@ -116,13 +101,9 @@ def table(measured: Sequence[Measured]) -> Table:
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     """Means with bars from the 1st to the 99th percentile, half log2 N, and the reference."""
-    rows = table(measured).rows
+    told = table(measured)
     for kind in ("fingers", "lists"):
-        own = [row for row in rows if row[1] == kind]
-        numbers, means, low, high = ([float(row[at] or 0) for row in own] for at in (0, 4, 6, 7))
-        below = [middle - edge for middle, edge in zip(means, low, strict=True)]
-        above = [edge - middle for middle, edge in zip(means, high, strict=True)]
-        axes.errorbar(numbers, means, yerr=[below, above], fmt="o-", capsize=3, label=f"simulated, {kind}")
+        bars(axes, *series(told, "nodes", "mean", "p1", "p99", kind=kind), label=f"simulated, {kind}")
     sizes = sorted(PATH_FINGERS)
     axes.plot(sizes, [PATH_FINGERS[size] for size in sizes], "x", label="reference, fingers")
     axes.plot(sizes, [PATH_LISTS[size] for size in sizes], "+", label="reference, lists")

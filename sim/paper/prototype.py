@@ -23,10 +23,10 @@ from chord.settings import Settings
 from sim.cluster import Cluster, Node
 from sim.ideal import start_ideal
 from sim.network import Latency, Link
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PROTOTYPE_EXPECTED_MS, PROTOTYPE_MS
-from sim.paper.series import series
+from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def measure(parameters: Parameters, traced: Traced) -> Result:
             latencies[round((walk.ended_at - walk.started_at) * 1e6)] += 1
             hops[walk.hops] += 1
             timeouts += walk.timeouts
-    counts = {"latencies": latencies, "hops": hops}
-    found = {name: {str(value): number for value, number in count.items()} for name, count in counts.items()}
-    return {"timeouts": timeouts, **found}
+    return {"timeouts": timeouts, "latencies": as_json(latencies), "hops": as_json(hops)}
 
 
 def _look_up(cluster: Cluster, node: Node, walk: Walk) -> None:
@@ -118,10 +116,12 @@ def table(measured: Sequence[Measured]) -> Table:
     """A row for each number of nodes and length of the lists; exchanges are those with others."""
     rows: list[list[int | float | str | None]] = []
     agrees = []
+    medians: dict[int, list[float]] = {}
     for one in sorted(measured, key=lambda one: (int(one.parameters["successors"]), int(one.parameters["nodes"]))):
         nodes, successors = int(one.parameters["nodes"]), int(one.parameters["successors"])
         latencies, hops = total([one.result["latencies"]]), total([one.result["hops"]])
         low, median, high = (percentile(latencies, percent) / 1e3 for percent in (5, 50, 95))
+        medians.setdefault(successors, []).append(median)
         published = PROTOTYPE_MS.get(nodes)
         expected = PROTOTYPE_EXPECTED_MS.get(nodes)
         row: list[int | float | str | None] = [successors, nodes, sum(hops.values()), mean(hops)]
@@ -129,9 +129,8 @@ def table(measured: Sequence[Measured]) -> Table:
         if published is not None and successors == 1:
             near = abs(median / published - 1) <= NEAR
             agrees.append((f"{nodes} nodes: median within {NEAR:.0%} of the published {published} ms", near))
-    for length in dict.fromkeys(row[0] for row in rows):
-        ends = [float(row[5] or 0) for row in rows if row[0] == length]
-        agrees.append((f"lists of {length}: more nodes take longer", ends[0] < ends[-1]))
+    for length, found in medians.items():
+        agrees.append((f"lists of {length}: more nodes take longer", found[0] < found[-1]))
     columns = ["list", "nodes", "lookups", "hops", "time-outs", "median ms", "p5 ms", "p95 ms", "mean ms"]
     return Table([*columns, *PUBLISHED], rows, agrees, SHOWN)
 
@@ -141,11 +140,8 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     told = table(measured)
     for turn, successors in enumerate(LISTS):
         sizes, middle, low, high = series(told, "nodes", "median ms", "p5 ms", "p95 ms", list=successors)
-        below = [value - edge for value, edge in zip(middle, low, strict=True)]
-        above = [edge - value for value, edge in zip(middle, high, strict=True)]
         aside = [size + 2 * turn for size in sizes]
-        label = f"ours, successor lists of {successors}"
-        axes.errorbar(aside, middle, yerr=[below, above], fmt="o-", capsize=3, label=label)
+        bars(axes, aside, middle, low, high, label=f"ours, successor lists of {successors}")
     axes.plot(*series(told, "nodes", "published median ms", list=1), "xr", markersize=10, label="published, median")
     expectation = series(told, "nodes", "published expectation ms", list=1)
     axes.plot(*expectation, "+r", markersize=10, label="published, five round trips of 60 ms")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 TO_BE_CHECKED = "to be checked"
 
 PATH_FINGERS = {
@@ -35,6 +37,14 @@ PATH_LISTS = {
     16384: 5.61,
 }
 """The same with successor lists of 2 log2 N among the candidates."""
+
+HALF_LOG2_FROM = 1 << 10
+
+
+def half_log2(members: int) -> float | None:
+    """Mean hops to the key's predecessor, fingers alone: half log2 N - 0.138. None in rings too small for that."""
+    return math.log2(members) / 2 - 0.138 if members >= HALF_LOG2_FROM else None
+
 
 LOAD_99TH = {1: 4.8, 2: None, 5: None, 10: None, 20: 1.6}
 """SIGCOMM 2001, figure 9: 99th percentile of keys per node over the mean, by virtual nodes; 10^4 nodes, 10^6 keys."""

@@ -57,7 +57,8 @@ class TableRule:
         for at, identifier in enumerate(ring):
             known = {ring[bisect_left(ring, (identifier + 2**bit) % SIZE) % len(ring)] for bit in range(BITS)}
             known |= {ring[(at + step) % len(ring)] for step in range(1, successors + 1)}
-            self._steps[identifier] = sorted(((each - identifier) % SIZE for each in known), reverse=True)
+            steps = ((each - identifier) % SIZE for each in known - {identifier})
+            self._steps[identifier] = sorted(steps, reverse=True)
             self._gap[identifier] = (identifier - ring[at - 1]) % SIZE
 
     def walk(self, first: int, key: int, alive: set[int]) -> tuple[int, int]:
@@ -69,7 +70,7 @@ class TableRule:
             left = (key - at) % SIZE
             for step in self._steps[at]:
                 candidate = (at + step) % SIZE
-                if step >= left or candidate in dead:
+                if step >= left:
                     continue
                 if candidate in alive:
                     break

@@ -1,10 +1,14 @@
-"""What is drawn, taken from the rows of a table by the names of its columns."""
+"""What is drawn, taken from the rows of a table by the names of its columns; bars of it, and legends of two scales."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sim.paper.figure import Table, Value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def series(table: Table, *columns: str, **where: Value) -> Iterator[tuple[float, ...]]:
@@ -19,3 +23,26 @@ def series(table: Table, *columns: str, **where: Value) -> Iterator[tuple[float,
         if len(numbers) == len(columns) and all(cells[column] == value for column, value in where.items()):
             found.append(numbers)
     return zip(*found, strict=True) if found else iter([()] * len(columns))
+
+
+def bars(
+    axes: Axes,
+    places: Sequence[float],
+    middle: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    fmt: str = "o-",
+    **style: Any,
+) -> None:
+    """Draw values with bars from their low to their high edges."""
+    below = [value - edge for value, edge in zip(middle, low, strict=True)]
+    above = [edge - value for value, edge in zip(middle, high, strict=True)]
+    axes.errorbar(places, middle, yerr=[below, above], fmt=fmt, capsize=3, **style)
+
+
+def one_legend(axes: Axes, right: Axes, **style: Any) -> None:
+    """What both scales of a picture have, in the one that lies on top."""
+    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
+    handles, labels = (mine + its for mine, its in shown)
+    right.legend(handles, labels, **style)

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from chord.amounts import counted
 from sim.paper.counts import percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
-from sim.paper.series import series
+from sim.paper.series import one_legend, series
 from sim.paper.splitting import GET, GET_OTHER, LOOKUP, PUT, Splitting
 from sim.paper.traced import Traced
 
@@ -76,7 +77,7 @@ def table(measured: Sequence[Measured]) -> Table:
 
 def _agrees(results: Sequence[Result]) -> list[tuple[str, bool]]:
     """What is expected of how long the changes last, of the seconds without any, and of the records."""
-    in_each = f"in each of {len(results)} runs"
+    in_each = f"in each of {counted(len(results), 'run')}"
     two_rings = all(result["two_rings_s"] is not None for result in results)
     one_ring = all(result["one_ring_s"] is not None for result in results)
     slowest_s = max(result["one_ring_s"] - result["heal_s"] for result in results) if one_ring else math.inf
@@ -137,9 +138,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     axes.set_xlabel("seconds of virtual time after the cut")
     axes.set_ylabel(f"share of the answers; number of rings (runs: {len(measured)})")
     right.set_ylabel("median latency of a lookup, ms")
-    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    handles, labels = (mine + its for mine, its in shown)
-    right.legend(handles, labels, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 0.07))
+    one_legend(axes, right, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 0.07))
 
 
 FIGURE = Figure(

@@ -16,6 +16,7 @@ from chord.settings import Settings
 from sim import checks
 from sim.cluster import Cluster
 from sim.ideal import start_ideal
+from sim.paper.counts import as_json
 from sim.paper.figure import Result
 from sim.paper.traced import Traced
 
@@ -94,7 +95,7 @@ class Splitting:
         kept = sum(self._is_kept(name) for name in (*self._records, *self._put))
         return {
             "seconds": [
-                {"kind": kind, "second": second, **vars(tally), "latencies_ms": _as_json(tally.latencies_ms)}
+                {"kind": kind, "second": second, **vars(tally), "latencies_ms": as_json(tally.latencies_ms)}
                 for (kind, second), tally in sorted(self.tallies.items())
             ],
             "rings": rings,
@@ -236,7 +237,3 @@ def count_rings(members: Sequence[Member]) -> int:
         if at is not None:
             lowest.add(min(pointer.id for pointer in around))
     return len(lowest)
-
-
-def _as_json(counts: Counter[int]) -> dict[str, int]:
-    return {str(value): number for value, number in sorted(counts.items())}

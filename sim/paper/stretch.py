@@ -21,10 +21,10 @@ from sim.cluster import Cluster, Node
 from sim.ideal import start_ideal
 from sim.latency import Model, latency_of
 from sim.network import Link
-from sim.paper.counts import mean, percentile, total
+from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
-from sim.paper.published import STRETCH, STRETCH_NODES
-from sim.paper.series import series
+from sim.paper.published import STRETCH, STRETCH_NODES, TO_BE_CHECKED
+from sim.paper.series import bars, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ LOST_SHARE = 0.02
 NEAR = 0.2
 """How far from the published medians ours may lie: the underlays are not the same."""
 
-PUBLISHED = tuple(f"published {name} (to be checked)" for name in ("stretch", "p10", "p90"))
+PUBLISHED = tuple(f"published {name} ({TO_BE_CHECKED})" for name in ("stretch", "p10", "p90"))
 SHOWN = ("underlay", "nodes", "way", "stretch", "p10", "p90", *PUBLISHED)
 
 
@@ -107,9 +107,8 @@ class _Asking:
         began_at = self._cluster.now
         self._run(node, call(owner, Ping(), Pong))
         if counts:
-            ends = (walk.ended_at, walk.named_at, again.ended_at)
-            starts = (walk.started_at, walk.started_at, again.started_at)
-            taken = [end - start for end, start in zip(ends, starts, strict=True)]
+            iterative, to_predecessor = walk.ended_at - walk.started_at, walk.named_at - walk.started_at
+            taken = [iterative, to_predecessor, again.ended_at - again.started_at]
             self._count(walk, self._cluster.now - began_at, taken)
 
     def _run(self, node: Node, operation: Operation[R]) -> R:
@@ -127,7 +126,7 @@ class _Asking:
 
     def result(self) -> Result:
         """As JSON."""
-        counts = {name: {str(value): number for value, number in found.items()} for name, found in self._counts.items()}
+        counts = {name: as_json(found) for name, found in self._counts.items()}
         return {"lost": self._lost, "timeouts": self._timeouts, **counts}
 
 
@@ -175,20 +174,10 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         for turn, (way, mark) in enumerate((("iterative", "o"), ("recursive", "s"))):
             colour = f"C{2 * place + turn}"
             sizes, middle, low, high = series(told, "nodes", "stretch", "p10", "p90", underlay=underlay, way=way)
-            below = [value - edge for value, edge in zip(middle, low, strict=True)]
-            above = [edge - value for value, edge in zip(middle, high, strict=True)]
             aside = [size * (1 + 0.06 * (2 * place + turn - 1.5)) for size in sizes]
-            axes.errorbar(
-                aside,
-                middle,
-                yerr=[below, above],
-                fmt=f"{mark}-",
-                color=colour,
-                capsize=3,
-                label=f"ours, {way}, {underlay}",
-            )
-            known = series(told, "nodes", "published stretch (to be checked)", underlay=underlay, way=way)
-            axes.plot(*known, "x", color=colour, markersize=10, label=f"published (to be checked), {way}, {theirs}")
+            bars(axes, aside, middle, low, high, fmt=f"{mark}-", color=colour, label=f"ours, {way}, {underlay}")
+            known = series(told, "nodes", PUBLISHED[0], underlay=underlay, way=way)
+            axes.plot(*known, "x", color=colour, markersize=10, label=f"published ({TO_BE_CHECKED}), {way}, {theirs}")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_yticks(TICKS, [str(tick) for tick in TICKS])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chord.errors import LocalProtocolError
 from sim.static import loops, walking
-from sim.static.report import Engine
+from sim.static.report import Engine, fastest
 from sim.static.ring import Identifiers, Places, Ring
 from sim.static.walking import Walks
 
@@ -21,16 +20,11 @@ Walk = Callable[[Ring, Places, Identifiers, int, "NDArray[np.bool_] | None"], Wa
 NOBODY = np.empty(0, np.bool_)
 
 
-def fastest() -> Engine:
-    """What is installed."""
-    return Engine.numba if find_spec("numba") else Engine.numpy
-
-
 def walker(engine: Engine) -> Walk:
     """What walks. Raises LocalProtocolError when numba is missing."""
     if engine is Engine.numpy:
         return walking.walk
-    if find_spec("numba") is None:
+    if fastest() is Engine.numpy:
         raise LocalProtocolError("numba is missing; install ringcast[numba], or take --engine numpy")
     return partial(walk_by, _compiled())
 

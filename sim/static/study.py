@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 
 from chord.errors import LocalProtocolError
 from sim.paper.counts import mean, percentile
+from sim.paper.published import half_log2
 from sim.static.engine import walker
 from sim.static.load import shares
 from sim.static.making import drawn, hashed
-from sim.static.report import Identifiers, Options, Report, Taken
+from sim.static.report import IdentifierSource, Options, Report, Taken
 from sim.static.ring import Ring
 
 AT_ONCE = 1 << 14
@@ -73,9 +73,9 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
         hops=_taken(hops),
         timeouts=_taken(timeouts),
         failed=failed,
-        expected_hops=math.log2(ring.size) / 2 - 0.138 if ideal else None,
-        load_p1=float(np.percentile(load, 1)),
-        load_p99=float(np.percentile(load, 99)),
+        expected_hops=half_log2(ring.size) if ideal else None,
+        load_p1=float(np.percentile(load, 1, method="inverted_cdf")),
+        load_p99=float(np.percentile(load, 99, method="inverted_cdf")),
         load_most=float(load.max()),
         making_s=made - began,
         lookups_s=ended - ready,
@@ -84,7 +84,7 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
 
 def make(options: Options) -> Study:
     """The ring of a study, some of it dead. Hashed, it is the ring of sim/paper/rings.py of the same seed."""
-    if options.identifiers is Identifiers.hashed:
+    if options.identifiers is IdentifierSource.hashed:
         ring = hashed(options.nodes, options.vnodes, f"ring-{options.seed}")
     else:
         ring = drawn(options.nodes, options.vnodes, _chance(options, "identifiers"))

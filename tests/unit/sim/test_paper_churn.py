@@ -96,6 +96,23 @@ def test_a_leaver_shares_its_keys_once_it_has_handed_over():
     assert ring.owners.answered(question, after.me) == (True, False)
 
 
+@pytest.mark.parametrize("asked_meanwhile", [True, False])
+def test_a_process_that_comes_back_owns_its_keys_once_it_has_joined(asked_meanwhile):
+    """Its member before the crash is none any more, whether somebody asked for its keys or not."""
+    ring = Churning(1, FREQUENT, constant(0.010), 12, NEVER, crash=True)
+    me, after = sorted((member.me for member in ring.members()), key=lambda pointer: pointer.id)[:2]
+    ring.crash(me.address)
+    via = next(address for address in ring.nodes if address != me.address)
+    node = ring.start(me.address, [via])
+    if asked_meanwhile:
+        assert right_owners(ring, me.id) == {after}
+
+    ring.scheduler.run_until(lambda: node.booted.done, 30.0)
+
+    assert node.host.members[0].me.id == me.id
+    assert right_owners(ring, me.id) == {node.host.members[0].me}
+
+
 def test_lookups_fail_where_all_that_members_know_is_gone():
     """Lists of one entry and 27 of 40 members crashed: lookups err, find many dead, and fail once more."""
     settings = Settings(
@@ -161,6 +178,69 @@ def test_a_quick_figure_holds_and_one_with_failures_does_not():
         "leaves, 0.1 a second: of 200 lookups at most 0 fail at first",
     ]
     assert told.rows[1][told.columns.index("failed")] == 9
+
+
+def cell_of(**changes):
+    """A cell of which each of 100 lookups takes three hops."""
+    parameters = {"kind": churn.LEAVES, "rate": 0.1, "nodes": 1_000, "seed": 0}
+    counted = {"hops": {"3": 100}, "timeouts": {"0": 100}, "bytes_a_node_and_second": 5.0}
+    return Measured(parameters | changes, counted | dict.fromkeys(churn.ADDED, 0))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [(1_000, "leaves: 1,000 nodes, crashes: 500 nodes"), (100, "leaves: 100 nodes, crashes: 50 nodes")],
+)
+def test_the_picture_says_how_many_nodes_there_were(nodes, said):
+    """Those of the cells, whatever the form."""
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    churn.draw(axes, [cell_of(nodes=nodes), cell_of(kind=churn.CRASHES, nodes=nodes // 2)])
+
+    assert said in axes.get_xlabel()
+
+
+def test_a_row_has_the_percentiles_and_the_bytes_of_its_cells():
+    """Time-outs of all lookups together, and the mean of the rings."""
+    waits = {"timeouts": {"1": 2, "3": 97, "4": 1}}
+    one, other = (cell_of(seed=seed) for seed in range(2))
+    one.result.update(waits, bytes_a_node_and_second=7.0)
+    other.result.update(waits)
+    told = churn.table([one, other])
+
+    row = dict(zip(told.columns, told.rows[0], strict=True))
+    assert [row[name] for name in ("time-outs p1", "time-outs p99", "bytes/node/s")] == [1, 3, 6.0]
+
+
+def test_bytes_are_of_each_node_and_second():
+    """From the first lookup to the last, in a ring of twelve that nobody leaves."""
+    cell = {"kind": churn.CRASHES, "rate": NEVER, "nodes": 12, "lookups": 20, "warm_up_s": 10.0, "seed": 4}
+    ring = Churning(4, churn.SETTINGS, exponential(churn.MEAN_LATENCY_S), 12, NEVER, crash=True)
+    ring.scheduler.run_for(10.0)
+    sent, began_at = ring.network.bytes, ring.now
+    lookups = Lookups(ring, 20, churn.LOOKUPS_PER_S)
+    ring.scheduler.poll_until(lambda: lookups.all_begun, 200.0, 1.0)
+
+    expected = (ring.network.bytes - sent) / (ring.now - began_at) / 12
+    assert churn.measure(cell, Traced())["bytes_a_node_and_second"] == pytest.approx(expected)
+
+
+def test_a_lookup_is_made_once_more_by_another_one_if_its_member_is_gone():
+    """And has an answer."""
+    ring = Churning(1, FREQUENT, constant(0.010), 12, NEVER, crash=True)
+    lookups = Lookups(ring, 1, 1e-9)
+    gone = ring.nodes["10.0.0.3:5000"]
+    ring.crash("10.0.0.3:5000")
+    asked = []
+    ask = lookups._ask
+    lookups._ask = lambda node, key, again: asked.append((node, key, again)) or ask(node, key, again)
+    lookups._retry(gone, 1)
+    lookups._retry(ring.nodes["10.0.0.4:5000"], 2)
+
+    (one, key, again), other = asked
+    assert ring.nodes[one.host.kernel.address] is one is not gone
+    assert (key, again) == (1, True)
+    assert other == (ring.nodes["10.0.0.4:5000"], 2, True)
 
 
 def test_each_rate_has_all_of_its_lookups():

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 from typer.testing import CliRunner
 
+from sim import cli_paper
 from sim.cli_app import app
 from sim.paper import course, figures, report
 from sim.paper.figure import Figure, Table
@@ -61,6 +64,15 @@ def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(AssertionError, match="'number': 2"):
         course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None)
+
+
+@pytest.mark.parametrize("version", ["unknown", "1" * 40 + "-dirty"])
+def test_what_no_commit_names_is_measured_again(tmp_path, version):
+    """The code may be another one."""
+    course.measured(figure(), tmp_path, False, 1, version, lambda: None)
+
+    with pytest.raises(AssertionError, match="is measured again"):
+        course.measured(figure(refuse), tmp_path, False, 1, version, lambda: None)
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(tmp_path):
@@ -185,6 +197,30 @@ def test_the_command_leaves_a_table_and_a_picture_and_tells_in_json(monkeypatch,
     assert (tmp_path / "squares.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_time_that_is_told_is_that_of_the_cells(monkeypatch, tmp_path):
+    """Two of them at 2 s each, and none of what the table takes."""
+    now = [0.0]
+
+    def wait(wait_s, found):
+        now[0] += wait_s
+        return found
+
+    slow = Figure(
+        "squares",
+        "Squares",
+        "nobody, 2001",
+        cells,
+        lambda cell, traced: wait(2.0, square(cell, traced)),
+        lambda measured: wait(50.0, table(measured)),
+        draw,
+    )
+    monkeypatch.setattr(cli_paper, "Progress", partial(Progress, get_time=lambda: now[0]))
+    monkeypatch.setattr(figures, "FIGURES", {"squares": slow})
+    result = CliRunner().invoke(app, ["paper", "--quick", "--json", "--jobs", "1", "--out", str(tmp_path)])
+
+    assert json.loads(result.stdout)[0]["wall_s"] == 4.0
+
+
 def test_the_command_names_the_seeds_beside_the_table(monkeypatch, tmp_path):
     """On the terminal too, whatever the form."""
     result = run(monkeypatch, "--jobs", 1, "--out", tmp_path)
@@ -212,14 +248,19 @@ def test_a_figure_that_nobody_knows_is_a_matter_of_usage(monkeypatch, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interrupted_command_says_how_it_goes_on(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("version", "how"),
+    [("1" * 40, "goes on from there"), ("unknown", "begins anew, as no commit names this code")],
+)
+def test_an_interrupted_command_says_how_it_goes_on(monkeypatch, tmp_path, version, how):
     """Exit code 130 and one line."""
 
     def interrupted(*_arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(course, "measured", interrupted)
+    monkeypatch.setattr(cli_paper, "checked_out", lambda: version)
     result = run(monkeypatch, "--jobs", 1, "--out", tmp_path)
 
     assert result.exit_code == 130
-    assert "interrupted in squares; the same command goes on from there" in result.stderr
+    assert f"interrupted in squares; the same command {how}" in result.stderr

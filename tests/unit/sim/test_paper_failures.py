@@ -11,7 +11,7 @@ from sim.paper.rings import TableRule
 from sim.paper.traced import Traced
 
 EIGHTH = 2**61
-SMALL = {"nodes": 60, "successors": 12, "rings": 2, "lookups": 60, "seed": 3}
+SMALL = {"nodes": 60, "successors": 12, "failed": 0.0, "rings": 2, "lookups": 60, "seed": 3}
 
 
 def ring_of_eight(successors=1):
@@ -41,6 +41,14 @@ def test_the_rule_takes_the_last_living_one_before_the_key(place, dead, expected
     assert ring_of_eight().walk(0, (place * EIGHTH) % 2**64, alive(*dead)) == expected
 
 
+@pytest.mark.parametrize(("places", "key", "hops"), [((0,), 3, 0), ((0, 3), 2, 0), ((0, 3, 5), 4, 1)])
+def test_members_that_are_fingers_of_their_own_do_not_go_on_for_ever(places, key, hops):
+    """In rings so small that fingers go all the way round."""
+    ring = [place * EIGHTH for place in places]
+
+    assert TableRule(ring, 1).walk(0, key * EIGHTH, set(ring)) == (hops, 0)
+
+
 def test_successor_lists_are_candidates():
     """A list of five reaches places that no finger does."""
     assert ring_of_eight(5).walk(0, 6 * EIGHTH, alive()) == (1, 0)
@@ -49,27 +57,33 @@ def test_successor_lists_are_candidates():
 
 def test_with_nobody_dead_production_code_walks_by_the_rule():
     """Lookup by lookup; nothing is lost, and no owner is wrong."""
-    row = failures.measure(SMALL, Traced())["rows"][0]
+    row = failures.measure(SMALL, Traced())
 
-    assert (row["failed"], row["lookups"], row["lost"], row["wrong"]) == (0.0, 120, 0, 0)
+    assert (row["lookups"], row["lost"], row["wrong"]) == (120, 0, 0)
     assert row["hops"] == row["rule hops"]
     assert row["timeouts"] == row["rule timeouts"] == {"0": 120}
 
 
+def test_each_share_of_failed_nodes_is_measured_by_itself():
+    """On the same rings, of either length of the lists."""
+    for quick in (True, False):
+        found = [(cell["successors"], cell["failed"]) for cell in failures.cells(quick)]
+        assert set(found) == {(length, failed) for length in (20, 4) for failed in failures.FAILED}
+
+
 def test_time_outs_are_attempts_at_the_dead():
     """The more have failed, the more of them; every owner found is the first living node."""
-    rows = failures.measure(SMALL, Traced())["rows"]
+    rows = [failures.measure(SMALL | {"failed": failed}, Traced()) for failed in (0.1, 0.3, 0.5)]
 
     means = [sum(int(value) * number for value, number in row["timeouts"].items()) / row["lookups"] for row in rows]
-    assert means[1] < means[3] < means[5]
+    assert means[0] < means[1] < means[2]
     assert sum(row["wrong"] for row in rows) == 0
 
 
 def test_lists_that_are_too_short_lose_lookups():
     """Half the nodes gone, and two successors each."""
-    row = failures.measure(SMALL | {"successors": 2}, Traced())["rows"][-1]
+    row = failures.measure(SMALL | {"successors": 2, "failed": 0.5}, Traced())
 
-    assert row["failed"] == 0.5
     assert row["lost"] > 0
 
 
@@ -82,7 +96,7 @@ def test_a_wrong_owner_is_seen(monkeypatch):
         yield
 
     monkeypatch.setattr(failures, "find_owner", anybody)
-    row = failures.measure(SMALL | {"rings": 1}, Traced())["rows"][0]
+    row = failures.measure(SMALL | {"rings": 1}, Traced())
 
     assert row["wrong"] > 50
 
@@ -95,7 +109,7 @@ def test_a_lookup_that_fails_is_lost_and_has_no_path(monkeypatch):
         yield
 
     monkeypatch.setattr(failures, "find_owner", nobody)
-    row = failures.measure(SMALL | {"rings": 1}, Traced())["rows"][0]
+    row = failures.measure(SMALL | {"rings": 1}, Traced())
 
     assert (row["lost"], row["wrong"], row["hops"]) == (60, 0, {})
 
@@ -107,7 +121,7 @@ def row_of(failed, lost=0, path=None, waits=None):
     spread = {"0": 100 - path % 100, "1": path % 100}
     hops = {str(int(value) + path // 100): number for value, number in spread.items()}
     timeouts = {str(waits // 100): 100 - waits % 100, str(waits // 100 + 1): waits % 100}
-    return {"failed": failed, "lookups": 100, "lost": lost, "wrong": 0, "hops": hops, "timeouts": timeouts} | {
+    return {"lookups": 100, "lost": lost, "wrong": 0, "hops": hops, "timeouts": timeouts} | {
         "rule hops": hops,
         "rule timeouts": timeouts,
         "ring timeouts": [waits / 100 - 0.1, waits / 100 + 0.1],
@@ -115,9 +129,13 @@ def row_of(failed, lost=0, path=None, waits=None):
 
 
 def measured(**changes):
-    rows = {20: [row_of(failed) for failed in failures.FAILED], 4: [row_of(failed, 3) for failed in failures.FAILED]}
-    rows[20][4] = row_of(0.4, **changes)
-    return [Measured({"nodes": 1000, "successors": each}, {"rows": rows[each]}) for each in rows]
+    results = {(20, failed): row_of(failed) for failed in failures.FAILED}
+    results |= {(4, failed): row_of(failed, 3) for failed in failures.FAILED}
+    results[20, 0.4] = row_of(0.4, **changes)
+    return [
+        Measured({"nodes": 1000, "successors": successors, "failed": failed}, result)
+        for (successors, failed), result in results.items()
+    ]
 
 
 def test_what_agrees_with_the_reference_stands_beside_it():
@@ -145,7 +163,7 @@ def test_what_differs_is_told(changes):
 def test_another_way_than_the_rule_is_told():
     """A path that is longer than by the rule on the same rings."""
     cells = measured()
-    row = cells[0].result["rows"][2]
+    row = cells[2].result
     row["rule hops"] = {"3": 90, "4": 10}
 
     (said,) = [text for text, holds in failures.table(cells).agrees if not holds]

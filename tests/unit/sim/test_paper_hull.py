@@ -7,13 +7,14 @@ from random import Random
 import pytest
 
 from chord.settings import Settings
+from sim.latency import king
 from sim.network import Endpoint, Link, constant
 from sim.paper import hull
 from sim.paper.churning import Churning, Metered
 from sim.paper.figure import Measured
 from sim.paper.hull import Timed
 from sim.paper.hull_points import lower_hull
-from sim.paper.hull_settings import DEFAULT, Tried, tried
+from sim.paper.hull_settings import DEFAULT, Tried, tried, tried_by
 from sim.paper.traced import Traced
 from sim.scheduler import Scheduler
 
@@ -21,12 +22,12 @@ CALM = Settings(stabilize_s=10.0, fingers_s=60.0, repair_s=3_600.0, heal_s=3_600
 NEVER = 1e-9
 
 
-def cell(one, latencies_ms, bytes_s, life_s=3_600.0, answered=None):
+def cell(one, latencies_ms, bytes_s, life_s=3_600.0, ended=None):
     parameters = {"life_s": life_s, "stabilize_s": one.stabilize_s, "successors": one.successors}
     parameters |= {"fingers_s": one.fingers_s, "vnodes": one.vnodes, "nodes": 24, "measured_s": 60.0, "seed": 1}
     counts = {str(latency_ms): latencies_ms.count(latency_ms) for latency_ms in latencies_ms}
-    answered = len(latencies_ms) if answered is None else answered
-    return Measured(parameters, {"bytes_a_node_and_second": bytes_s, "latencies_ms": counts, "answered": answered})
+    ended = len(latencies_ms) if ended is None else ended
+    return Measured(parameters, {"bytes_a_node_and_second": bytes_s, "latencies_ms": counts, "ended": ended})
 
 
 @pytest.mark.parametrize(
@@ -76,11 +77,11 @@ def test_lookups_are_timed_from_the_question_to_the_answer():
     ring.scheduler.run_for(40.0)
     lookups.end()
     ring.scheduler.run_for(10.0)
-    answered = lookups.answered
+    ended = lookups.ended
     ring.scheduler.run_for(10.0)
 
-    assert lookups.answered == answered == sum(lookups.latencies_ms.values())
-    assert answered == pytest.approx(200, abs=45)
+    assert lookups.ended == ended == sum(lookups.latencies_ms.values())
+    assert ended == pytest.approx(200, abs=45)
     assert {latency_ms % 20 for latency_ms in lookups.latencies_ms} == {0}
     assert max(lookups.latencies_ms) <= 100
 
@@ -93,13 +94,13 @@ def test_lookups_with_wrong_answers_are_not_timed():
     lookups = Timed(ring, 5.0)
     ring.scheduler.run_for(20.0)
 
-    assert lookups.answered > 50
-    assert 10 < sum(lookups.latencies_ms.values()) < lookups.answered - 10
+    assert lookups.ended > 50
+    assert 10 < sum(lookups.latencies_ms.values()) < lookups.ended - 10
 
 
 def test_a_wrong_answer_has_no_latency():
     """It counts as answered, and not as right."""
-    told = hull.table([cell(DEFAULT, [100, 200, 300], 50.0, answered=4)])
+    told = hull.table([cell(DEFAULT, [100, 200, 300], 50.0, ended=4)])
 
     assert told.rows[0][told.columns.index("right")] == 0.75
     assert told.rows[0][told.columns.index("median ms")] == 200
@@ -131,11 +132,25 @@ def test_the_defaults_are_those_of_dht_join():
         assert len(hull.cells(quick)) == len(found) * len(hull.LIVES_S)
 
 
+def test_bytes_are_of_the_nodes_there_were_on_average():
+    """As many come as go only in the long run: between those at the beginning and those in the end."""
+    cell = {**hull.cells(quick=True)[0], "stabilize_s": 10.0, "nodes": 10, "life_s": 30.0, "measured_s": 30.0}
+    ring = Churning(1, tried_by(cell).settings(), king(1), 10, 10 / 30.0, crash=True)
+    ring.scheduler.run_for(hull.WARM_UP_S)
+    sent, before = ring.network.bytes, len(ring.nodes)
+    Timed(ring, 10 * hull.LOOKUPS_PER_S)
+    ring.scheduler.run_for(30.0)
+
+    assert before != len(ring.nodes)
+    expected = (ring.network.bytes - sent) / ((before + len(ring.nodes)) / 2) / 30.0
+    assert hull.measure(cell, Traced())["bytes_a_node_and_second"] == pytest.approx(expected)
+
+
 def test_a_shorter_pause_costs_more_bytes():
     """A small ring on latencies with a long tail, measured twice."""
     quick = {**hull.cells(quick=True)[0], "nodes": 10, "measured_s": 30.0}
     often, seldom = (hull.measure({**quick, "stabilize_s": pause_s}, Traced()) for pause_s in (1.0, 10.0))
 
     assert often["bytes_a_node_and_second"] > 1.5 * seldom["bytes_a_node_and_second"] > 0
-    assert often["answered"] == seldom["answered"] > 0
-    assert sum(often["latencies_ms"].values()) == often["answered"]
+    assert often["ended"] == seldom["ended"] > 0
+    assert sum(often["latencies_ms"].values()) == often["ended"]

@@ -7,10 +7,11 @@ import random
 from collections import Counter
 
 import pytest
+from rich.console import Console
 
 from chord.identifiers import IdentifierSpace
 from sim.cluster import address_of
-from sim.paper import load
+from sim.paper import load, report
 from sim.paper.figure import Measured
 from sim.paper.traced import Traced
 
@@ -98,7 +99,19 @@ def test_a_row_stands_beside_what_is_published(measured):
     assert (last["published p1"], last["published p99"], last["reference p99"]) == (0.5, 1.6, 1.65)
     half = dict(zip(told.columns, told.rows[4], strict=True))
     assert (half["keys"], half["published p99"], half["published most"]) == (500_000, 4.6, 9.1)
+    assert told.agrees[0][0].startswith("100000 keys, 1 virtual node: ")
     assert all(holds for _, holds in told.agrees)
+
+
+def test_the_table_fits_a_terminal_of_eighty_columns(measured):
+    """No number goes on in the next line."""
+    told = load.table(measured)
+    narrow, wide = Console(record=True, width=80), Console(record=True, width=200)
+    for console in (narrow, wide):
+        report.show(load.FIGURE, told, [0, 1], True, console)
+
+    lines, others = (console.export_text().splitlines() for console in (narrow, wide))
+    assert [line.split() for line in lines if "─" not in line] == [line.split() for line in others if "─" not in line]
 
 
 def test_each_number_stands_in_its_column():

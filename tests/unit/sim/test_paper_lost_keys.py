@@ -143,7 +143,7 @@ def test_what_differs_is_told(changes, text):
     """One expectation each."""
     (said,) = [text for text, holds in lost_keys.table(measured(**changes)).agrees if not holds]
 
-    assert said.startswith("20% failed, 1 holders")
+    assert said.startswith("20% failed, 1 holder:")
     assert text in said
 
 

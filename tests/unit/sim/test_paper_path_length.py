@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sim.paper import counts, path_length
+from sim.paper import counts, distribution, path_length
 from sim.paper.figure import Measured
 from sim.paper.rings import ideal, path_lengths
 from sim.paper.traced import Traced
@@ -56,11 +56,21 @@ def test_quick_cells_become_rows_and_what_was_expected_of_them():
     assert dict(table.agrees)["1024 nodes: within 0.02 of 4.862"] == (abs(table.rows[1][4] - 4.862) <= 0.02)
 
 
+def test_a_distribution_is_held_against_the_law():
+    """Also in its small form."""
+    measured = [Measured(cell, distribution.measure(cell, Traced())) for cell in distribution.cells(True)]
+    told = distribution.table(measured)
+    middle = sum(hops * share for hops, share, _ in told.rows)
+
+    assert told.agrees == [("mean within 0.02 of 4.862", abs(middle - 4.862) <= 0.02)]
+    assert sum(ones for *_, ones in told.rows) == 1.0
+
+
 def test_percentiles_are_those_of_the_values_in_order():
     """Nearest rank; and what was counted on several processes adds up."""
     together = counts.total([{"1": 1, "4": 49}, {"1": 1, "9": 49}])
 
-    assert together == {1: 2, 4: 49, 9: 49}
+    assert together == {1: 2, 4: 49, 9: 49} == counts.total([counts.as_json(together)])
     assert [counts.percentile(together, percent) for percent in (1, 2, 3, 51, 52, 99, 100)] == [1, 1, 4, 4, 9, 9, 9]
     assert counts.mean(together) == pytest.approx(6.39)
     assert counts.standard_error([1.0, 2.0, 3.0, 2.0]) == pytest.approx(math.sqrt(2 / 3) / 2)

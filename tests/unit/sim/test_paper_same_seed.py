@@ -17,7 +17,7 @@ from sim.paper.traced import Traced
 cells = {
     path_length: {"nodes": 32, "kind": "fingers", "rings": 2, "lookups": 20, "seed": 1},
     load: {"nodes": 20, "keys": 100, "seed": 1},
-    failures: {"nodes": 40, "successors": 6, "rings": 1, "lookups": 20, "seed": 1},
+    failures: {"nodes": 40, "successors": 6, "failed": 0.3, "rings": 1, "lookups": 20, "seed": 1},
     lost_keys: {"nodes": 16, "keys": 20, "replicas": 3, "failed": 0.5, "seed": 1},
     churn: {"kind": "leaves", "rate": 0.2, "nodes": 30, "lookups": 30, "warm_up_s": 10.0, "seed": 1},
     stretch: {"nodes": 20, "underlay": "uniform", "askers": 2, "lookups": 12, "seed": 1},

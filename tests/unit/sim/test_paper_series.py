@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sim.paper.figure import Table
-from sim.paper.series import series
+from sim.paper.series import bars, one_legend, series
 
 TABLE = Table(["size", "kind", "mean", "published"], [[8, "a", 1.5, None], [16, "a", 2.5, 2.0], [16, "b", 3.5, None]])
 
@@ -22,3 +24,28 @@ def test_rows_are_chosen_by_what_other_columns_hold():
 def test_without_such_rows_the_columns_are_empty():
     """There are as many of them."""
     assert list(series(TABLE, "size", "mean", kind="c")) == [(), ()]
+
+
+def test_bars_go_from_the_low_to_the_high_edge():
+    """Around each value."""
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    bars(axes, [1, 2], [5.0, 7.0], [4.0, 5.0], [8.0, 11.0], label="ours")
+
+    (drawn,) = axes.containers
+    assert list(map(tuple, drawn.lines[0].get_xydata())) == [(1, 5), (2, 7)]
+    ends = [[tuple(end) for end in segment] for segment in drawn.lines[2][0].get_segments()]
+    assert ends == [[(1, 4), (1, 8)], [(2, 5), (2, 11)]]
+
+
+def test_two_scales_have_one_legend():
+    """First what the left one has."""
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    right = axes.twinx()
+    right.plot([1], [1], label="right")
+    axes.plot([1], [1], label="left")
+    one_legend(axes, right)
+
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["left", "right"]
+    assert axes.get_legend() is None

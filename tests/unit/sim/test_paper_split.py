@@ -81,9 +81,9 @@ def test_puts_fail_right_after_the_cut_and_two_rings_are_wrong_about_each_other_
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"kept": 0}, "every record is there in the end in each of 1 runs"),
-        ({"one_ring_s": 51.0}, "one ring within 30 s of the healing in each of 1 runs"),
-        ({"two_rings_s": None}, "two rings before the healing in each of 1 runs"),
+        ({"kept": 0}, "every record is there in the end in each of 1 run"),
+        ({"one_ring_s": 51.0}, "one ring within 30 s of the healing in each of 1 run"),
+        ({"two_rings_s": None}, "two rings before the healing in each of 1 run"),
     ],
 )
 def test_a_run_that_went_otherwise_does_not_hold(small, change, expected):

@@ -16,7 +16,7 @@ from sim.cli_static import amount, static
 from sim.cluster import address_of
 from sim.static import engine, making, study, walking
 from sim.static.load import shares
-from sim.static.report import Engine, Identifiers, Options
+from sim.static.report import Engine, IdentifierSource, Options
 from sim.static.ring import Ring
 
 
@@ -95,6 +95,15 @@ def test_a_single_member_has_everything():
     assert shares(Ring(np.array([3], np.uint64), 8), 1).tolist() == [1.0]
 
 
+def test_percentiles_of_the_load_are_of_the_nodes_by_nearest_rank():
+    """Of 200 nodes the second from below, and the 198th."""
+    options = Options(nodes=200, lookups=1)
+    ordered = sorted(shares(study.make(options).ring, 200).tolist())
+    report = study.run(options, clock)
+
+    assert (report.load_p1, report.load_p99, report.load_most) == (ordered[1], ordered[197], ordered[199])
+
+
 def test_virtual_nodes_even_it_out():
     """As figure 9 of the SIGCOMM paper tells: 4.6 times the mean at the 99th percentile, and 1.6 with 20."""
     single, twenty = (np.percentile(shares(making.drawn(2_000, vnodes, chance()), 2_000), 99) for vnodes in (1, 20))
@@ -117,9 +126,14 @@ def test_the_mean_is_half_log2_n():
 
 def test_half_log2_is_of_members():
     """Virtual nodes are members: a lookup goes from one to another."""
-    report = study.run(Options(nodes=64, vnodes=16, lookups=100, identifiers=Identifiers.hashed), clock)
+    report = study.run(Options(nodes=64, vnodes=16, lookups=100, identifiers=IdentifierSource.hashed), clock)
 
     assert report.expected_hops == pytest.approx(math.log2(1024) / 2 - 0.138)
+
+
+def test_in_small_rings_nothing_is_expected_of_the_mean():
+    """The law holds from 1,024 members on."""
+    assert study.run(Options(nodes=1_023, lookups=10), clock).expected_hops is None
 
 
 def test_successor_lists_spare_hops():
@@ -174,6 +188,13 @@ def test_the_same_seed_gives_the_same_study():
         assert (compiled.hops, compiled.timeouts, compiled.failed) == (first.hops, first.timeouts, first.failed)
 
 
+def test_each_purpose_has_a_chance_of_its_own():
+    """What is looked up has nothing to do with who is there, or has failed."""
+    drawn = {study._chance(Options(), purpose).random() for purpose in ("identifiers", "failures", "lookups")}
+
+    assert len(drawn) == 3
+
+
 def test_lookups_are_counted_whatever_the_blocks_are(monkeypatch):
     """Every one, those of the last block too; and they are told of as they are done."""
     monkeypatch.setattr(study, "AT_ONCE", 64)
@@ -186,7 +207,7 @@ def test_lookups_are_counted_whatever_the_blocks_are(monkeypatch):
 
 
 def test_numba_that_is_missing_is_said(monkeypatch):
-    monkeypatch.setattr(engine, "find_spec", lambda _name: None)
+    monkeypatch.setattr("sim.static.report.find_spec", lambda _name: None)
 
     with pytest.raises(LocalProtocolError, match=r"install ringcast\[numba\]"):
         engine.walker(Engine.numba)
@@ -212,11 +233,11 @@ def test_what_is_no_amount_is_refused(text):
 
 
 def test_a_table_holds_the_mean_beside_what_is_expected():
-    result = CliRunner().invoke(app, ["--nodes", "2^8", "--lookups", "500", "--engine", "numpy"])
+    result = CliRunner().invoke(app, ["--nodes", "2^10", "--lookups", "500", "--engine", "numpy"])
 
     assert result.exit_code == 0
     lines = [line.strip(" │┃") for line in result.stdout.splitlines()]
-    assert "256 nodes standing still, seed 1" in lines
+    assert "1,024 nodes standing still, seed 1" in lines
     for wanted in ("half log2 N - 0.138", "lookups per second (numpy, 1 core)", "peak memory", "failed lookups"):
         assert any(line.startswith(wanted) for line in lines), wanted
     assert any(line.startswith("identifiers") and line.endswith("hashed") for line in lines)
