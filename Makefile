@@ -59,7 +59,7 @@ clean: ## Remove the virtual environment and every cache; results under runs/ st
 require_python = $(if $(strip $(eval PROBLEM := $(shell PYTHON='$(PYTHON)' scripts/setup --missing))$(PROBLEM)),$(error $(PROBLEM)))
 
 $(READY_DEMO): setup.cfg pyproject.toml $(VENV_PYTHON)
-	$(require_python)@scripts/setup demo analysis,brokers
+	$(require_python)@scripts/setup demo analysis,sim,brokers
 
 # What is ready for the tests is ready for the demo.
 $(READY_TEST): setup.cfg pyproject.toml $(VENV_PYTHON)

@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
+from broker.cli_clients import Autokill
+from broker.instances import divide
 from broker.zookeeper import SESSION_S
 from chord.cli_options import Advertise, Cluster, Host, Patience, Port, Trace, Via
 from chord.errors import LocalProtocolError
 from chord.sockets import raise_descriptor_limit
-from pubsub.cli_options import end_on_sigterm, tell, warn
+from pubsub.cli_options import tell, warn
 from pubsub.zones import check_zone
 
 SHORTEST_S, LONGEST_S = 1.0, 60.0
@@ -45,6 +47,7 @@ def broker(
     via: Via = None,
     zookeeper: Zookeeper = None,
     session: Session = SESSION_S,
+    autokill: Autokill = None,
     trace: Trace = None,
     host: Host = "127.0.0.1",
     port: Port = 0,
@@ -62,6 +65,7 @@ def broker(
     Examples:
       ringcast broker --zone zone-1 --via 127.0.0.1:5000 --zookeeper zk1:2181
       ringcast broker --zone zone-1 --zookeeper zk1:2181,zk2:2181,zk3:2181
+      ringcast broker --zone zone-1 --zookeeper zk1:2181 --autokill 15
     """
     if not zookeeper:
         raise LocalProtocolError(
@@ -70,8 +74,8 @@ def broker(
         )
     check_zone(zone)
     raise_descriptor_limit()
+    divide(1, autokill)
     course = _Course()
-    end_on_sigterm()
     from broker.process import BrokerProcess  # heavy, and nothing that the other commands have to load
 
     process = BrokerProcess(

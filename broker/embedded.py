@@ -1,6 +1,7 @@
 """A ZooKeeper server for one machine, from the classes that PySpark carries: for the local stack, tests and benchmarks.
 
-It listens on loopback and ends with the thread that started it. Its log is the file `zookeeper.log` of its directory.
+It listens on loopback, or on another address of this machine. It ends with the thread that started it. Its log is the
+file `zookeeper.log` of its directory.
 It does not sync its files: they outlive the process, not the machine, which all that it serves runs on.
 """
 
@@ -49,11 +50,15 @@ INSTALL = f"`pip install 'ringcast[brokers,analysis]'`, or {INSTEAD}"
 
 
 class EmbeddedZooKeeper:
-    """One server, whose data lies in `directory`; port 0 takes a free one and keeps it. Raises StackFailed."""
+    """One server, whose data lies in `directory`; port 0 takes a free one and keeps it. Raises StackFailed.
 
-    def __init__(self, directory: Path, port: int = 0) -> None:
+    `host` is where it listens, a number.
+    """
+
+    def __init__(self, directory: Path, port: int = 0, host: str = "127.0.0.1") -> None:
         self.directory = directory.absolute()
         self.port = port
+        self.host = host
         self.process: subprocess.Popen[bytes] | None = None
         self._any_port = port == 0
         self._attempts = 0
@@ -62,7 +67,7 @@ class EmbeddedZooKeeper:
     @property
     def hosts(self) -> str:
         """Where it listens, as clients want to be told; known once it was launched."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def log(self) -> Path:
@@ -77,7 +82,7 @@ class EmbeddedZooKeeper:
         except NoJava as error:
             raise StackFailed(f"no ZooKeeper without Java: {error}; or {INSTEAD}") from None
         if self._any_port and not self._attempts:
-            self.port = _free_port()
+            self.port = _free_port(self.host)
         self._attempts += 1
         self.directory.mkdir(parents=True, exist_ok=True)
         self._take_directory()
@@ -87,7 +92,7 @@ class EmbeddedZooKeeper:
             f"minSessionTimeout={SESSIONS_MS[0]}\n"
             f"maxSessionTimeout={SESSIONS_MS[1]}\n"
             f"dataDir={self._data}\n"
-            "clientPortAddress=127.0.0.1\n"
+            f"clientPortAddress={self.host}\n"
             f"clientPort={self.port}\n"
             "admin.enableServer=false\n"
             "maxClientCnxns=0\n"
@@ -120,15 +125,15 @@ class EmbeddedZooKeeper:
         assert self.process is not None
         if self._attempts >= ATTEMPTS:
             said = self.log.read_text(errors="replace").strip().rpartition("\n")[2]
-            reason = f"its last word in {self.log}: {said}" if _is_free(self.port) else "the port is taken"
+            reason = f"its last word in {self.log}: {said}" if _is_free(self.host, self.port) else "the port is taken"
             raise StackFailed(f"ZooKeeper at {self.hosts} ended with exit code {self.process.returncode}; {reason}")
         if self._any_port:
-            self.port = _free_port()
+            self.port = _free_port(self.host)
         self.launch()
 
     def _answers(self) -> bool:
         """Whether this very server serves: another could have taken the port, so it is asked for its directory."""
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), ASKING_S) as connection:
+        with suppress(OSError), socket.create_connection((self.host, self.port), ASKING_S) as connection:
             connection.sendall(b"conf")
             said = b"".join(iter(lambda: connection.recv(65_536), b""))
             return f"dataDir={self._data}/".encode() in said
@@ -192,20 +197,20 @@ def _jars() -> str:
     return os.pathsep.join(map(str, found))
 
 
-def _free_port() -> int:
+def _free_port(host: str) -> int:
     """A free port below those that outgoing connections take: while the server is away, a client would meet itself."""
     outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = random.randrange(PORTS_FROM, max(outgoing, PORTS_FROM + 10_000))
-        if _is_free(port):
+        if _is_free(host, port):
             return port
 
 
-def _is_free(port: int) -> bool:
+def _is_free(host: str, port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True

@@ -32,9 +32,10 @@ class LocalZones(Group[LocalBroker]):
         if trace is not None:
             self._options += ["--trace", str(trace)]
 
-    def launch(self, zone: str, port: int = 0) -> LocalBroker:
+    def launch(self, zone: str, port: int = 0, host: str = "127.0.0.1") -> LocalBroker:
         """Start one broker without waiting for it; port 0 is any that is free."""
-        return self.run(LocalBroker, ["broker.cli", "broker", "--zone", zone, "--port", str(port), *self._options])
+        where = ["--host", host, "--port", str(port)]
+        return self.run(LocalBroker, ["broker.cli", "broker", "--zone", zone, *where, *self._options])
 
     def at(self, address: str) -> LocalBroker:
         """The broker at an address, which must be one."""

@@ -47,11 +47,11 @@ def start_program(
             stdout=stdout,
             stderr=stderr,
             process_group=0,
-            preexec_fn=partial(_die_with_parent, os.getpid()),  # noqa: PLW1509  # this process has one thread when it starts others
+            preexec_fn=partial(die_with_parent, os.getpid()),  # noqa: PLW1509  # this process has one thread when it starts others
         )
 
 
-def _die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """In a child, before it becomes another program: have the kernel end it when its parent ends, however that does."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended already

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -17,6 +19,7 @@ from chord.names import check_cluster
 from chord.process import NodeOptions, NodeProcess
 from chord.settings import Settings
 from chord.sockets import raise_descriptor_limit
+from chord.starting import INTERRUPTED
 
 
 def join(
@@ -42,7 +45,8 @@ def join(
         typer.Option(help="New file of all that this node does, for `python -m sim replay`.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Run a ring node until SIGTERM or Ctrl-C, upon which it hands its records over and leaves.
+    """Run a ring node until SIGTERM or Ctrl-C, upon which it hands its records over and leaves: exit code 0, or 130
+    after Ctrl-C before the ring has taken it in.
 
     The first line on stdout, once the ring has taken the node in:
     ready HOST:PORT id=<16 hex digits> members=<processes in the ring>
@@ -58,13 +62,27 @@ def join(
     raise_descriptor_limit()
     settings = Settings(cluster=cluster, successors=successors, replicas=replicas, stabilize_s=stabilize)
     node = NodeProcess(NodeOptions(host, port, advertise, list(bootstrap or []), vnodes, trace, record, settings))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: node.stop())
+    ending: list[int] = []
+    taken_in = False
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        ending.append(number)
+        node.stop()
 
     def ready(members: list[Neighbours]) -> None:
+        nonlocal taken_in
+        taken_in = True
         processes = len({view.member.address for view in members})
         print(f"ready {node.address} id={hexadecimal(node.host.members[0].me.id)} members={processes}", flush=True)
 
-    node.run(ready, lambda text: print(text, file=sys.stderr, flush=True))
+    def say(text: str) -> None:
+        with suppress(OSError):  # a full disk behind stderr is no reason to end
+            print(text, file=sys.stderr, flush=True)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    node.run(ready, say)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # once more would end the interpreter in its last steps with an error
+    if not taken_in and ending[:1] == [signal.SIGINT]:
+        raise typer.Exit(INTERRUPTED)

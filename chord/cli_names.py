@@ -37,7 +37,8 @@ def lookup(
     """Find the node that owns each name: owner, path, hops, and how long it took.
 
     Hops are the forwards after the node first asked. The time ends when the key's predecessor has named the owner; the
-    last step, to the owner itself, is timed apart. Recursively the owner itself answers, and there is one time.
+    last step, to the owner itself, is timed apart. Recursively the owner itself answers, and there is one time: in JSON
+    owner_us is null then.
 
     \b
     Examples:
@@ -49,7 +50,7 @@ def lookup(
     with client:
         walks = [(name, client.lookup(name)) for name in names]
     if as_json:
-        print(json.dumps([_walk_json(name, walk) for name, walk in walks], indent=2))
+        print(json.dumps([_walk_json(name, walk, mode) for name, walk in walks], indent=2))
         return
     for name, walk in walks:
         assert walk.owner is not None
@@ -165,7 +166,7 @@ def _owner_us(walk: Walk) -> int:
     return int((walk.ended_at - walk.named_at) * 1e6)
 
 
-def _walk_json(name: str, walk: Walk) -> dict[str, Any]:
+def _walk_json(name: str, walk: Walk, mode: Mode) -> dict[str, Any]:
     return {
         "name": name,
         "key": hexadecimal(walk.key),
@@ -174,7 +175,7 @@ def _walk_json(name: str, walk: Walk) -> dict[str, Any]:
         "hops": walk.hops,
         "timeouts": walk.timeouts,
         "duration_us": _duration_us(walk),
-        "owner_us": _owner_us(walk),
+        "owner_us": _owner_us(walk) if mode is Mode.ITERATIVE else None,
     }
 
 

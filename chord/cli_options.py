@@ -23,9 +23,20 @@ Advertise = Annotated[
 ]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # slow to import
+
+        print(f"ringcast {version('ringcast')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)]
+
+
 def make_app(help: str | None = None) -> typer.Typer:  # noqa: A002 (typer's own word)
     """An application without commands; errors are left to whoever runs it. `help` for one of several commands."""
-    return typer.Typer(
+    app = typer.Typer(
         help=help,
         no_args_is_help=help is not None,
         pretty_exceptions_enable=False,
@@ -33,3 +44,10 @@ def make_app(help: str | None = None) -> typer.Typer:  # noqa: A002 (typer's own
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog=None if help is None else "RINGCAST_VIA (space-separated HOST:PORT) is the default of --via.",
     )
+    if help is not None:
+
+        @app.callback(help=help)
+        def root(_version: Version = False) -> None:
+            pass
+
+    return app

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 
 from chord.identifiers import IdentifierSpace
-from chord.messages import Pointer
+from chord.messages import Hop, Pointer
 
 
 class FingerTable:
@@ -78,21 +78,32 @@ class FingerTable:
 
 
 class Routes:
-    """Fingers and successor list as one sorted row of candidates for the next hop."""
+    """Whom a member knows as one sorted row of candidates for the next hop.
+
+    All keys of a stretch, from after one of them to the next, are looked for in the same way: `hops` has room for the
+    answer of each stretch.
+    """
+
+    __slots__ = ("_after_me", "_mask", "_pointers", "_steps", "hops")
 
     def __init__(self, me: Pointer, space: IdentifierSpace, members: Iterable[Pointer]) -> None:
-        self._me_id = me.id
+        self._after_me = me.id + 1  # counting from there, the walk to this member itself is the longest
         self._mask = space.size - 1
-        ranked = sorted({pointer.id: pointer for pointer in members}.items(), key=lambda item: self._distance(item[0]))
-        ranked = [item for item in ranked if item[0] != me.id]
-        self._distances = [self._distance(identifier) for identifier, _ in ranked]
-        self._pointers = [pointer for _, pointer in ranked]
+        by_id = {pointer.id: pointer for pointer in members}
+        by_id.pop(me.id, None)
+        self._pointers = sorted(by_id.values(), key=lambda pointer: self._step(pointer.id))
+        self._steps = [self._step(pointer.id) for pointer in self._pointers]
+        self.hops: list[Hop | None] = [None] * (len(self._steps) + 1)
 
-    def _distance(self, identifier: int) -> int:
-        return (identifier - self._me_id) & self._mask
+    def _step(self, identifier: int) -> int:
+        return (identifier - self._after_me) & self._mask
+
+    def stretch(self, key: int) -> int:
+        """The number of the stretch in which a key lies: how many members lie strictly between this one and the key."""
+        return bisect_left(self._steps, (key - self._after_me) & self._mask)
 
     def preceding(self, key: int, count: int) -> tuple[Pointer, ...]:
         """Up to `count` candidates strictly between this member and the key, the closest to the key first."""
-        end = bisect_left(self._distances, self._distance(key) or self._mask + 1)
+        end = self.stretch(key)
         start = end - count if end > count else 0
         return tuple(self._pointers[start:end][::-1])

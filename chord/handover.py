@@ -9,7 +9,7 @@ from itertools import groupby
 
 from chord.arcs import PAGES_AT_MOST, fetch_page, send_arc
 from chord.effects import Operation, call, gather, sleep, spawn
-from chord.errors import RingcastError
+from chord.errors import Busy, RingcastError
 from chord.identifiers import between
 from chord.lookup import Walk, find_owner
 from chord.member import Member
@@ -30,7 +30,7 @@ def take_over(member: Member) -> Operation[None]:
 
     Only when both neighbours have adopted the member: before that, others take puts for its arc that need not reach it,
     the successor or one that joins between the two.
-    After TAKE_OVER_ROUNDS the member answers with what it has, and says in the traces that this may not be all.
+    After TAKE_OVER_ROUNDS the member answers with what it has and the replicas know, and says so in the traces.
     """
     me = member.me
     for _ in range(TAKE_OVER_ROUNDS):
@@ -46,7 +46,10 @@ def take_over(member: Member) -> Operation[None]:
         yield from sleep(TAKE_OVER_PAUSE_S)
     if member.me != me:
         return  # it has joined anew, and takes over anew
-    member.reach.completed(member.kernel.now)
+    if done:
+        member.reach.completed(member.kernel.now)
+    else:
+        member.reach.given_up(member.kernel.now)
     member.event("complete" if done else "incomplete")
     yield from spawn(repair(member))
 
@@ -54,15 +57,16 @@ def take_over(member: Member) -> Operation[None]:
 def _fetch_own_arc(member: Member, successor: Pointer) -> Operation[bool]:
     """Fetch every page of the arc; False when the successor has not adopted the member, or changed meanwhile."""
     view = yield from call(successor, GetNeighbours(observe=True), Neighbours, attempts=2)
-    if view.predecessor != member.me:
+    if view.predecessor != member.me or member.state.predecessor is None:
         return False
     after = "", ""
+    doubts = member.reach.doubts
     low, high = member.arc()
     if between(member.reach.joined_after, low, high):
         low = member.reach.joined_after  # whoever has joined between since then fetches its part from here
     for _ in range(PAGES_AT_MOST):
         following, _ = yield from fetch_page(member, successor, FetchArc(low, high, after, takeover=True))
-        if member.state.successor != successor:
+        if member.state.successor != successor or member.reach.doubts != doubts:
             return False
         if following is None:
             member.reach.low = low
@@ -173,7 +177,9 @@ def _give_back(member: Member, name: str, entries: list[str]) -> Operation[None]
     if any(sibling.owns(key) and not sibling.state.alone for sibling in member.siblings):
         return  # one that is alone has yet to join the ring that this member is in
     owner = yield from find_owner(member.kernel, member.settings.space, [member.me], Walk(key))
+    if owner == member.me and not member.owns(key):
+        raise Busy(f"{member.me} stands in for the owner of {name!r}")
     now = member.kernel.now
     held = tuple(found for entry in entries if (found := member.store.find(name, entry, now)) is not None)
-    if owner != member.me and held:
-        yield from call(owner, Copy(held, handover=True, owned=True), Noted, attempts=2)
+    if held:
+        yield from call(owner, Copy(held, handover=True, owned=True, onward=True), Noted, attempts=2)

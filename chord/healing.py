@@ -1,7 +1,7 @@
 """Healing a split: rings of one cluster that meet again become one.
 
 They differ in their first member, the owner of key 0. The members of the ring whose first member is higher join the
-other one, process by process.
+other one, process by process. So do those of a turn of one ring that is wound around key 0 more than once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chord.lost import LostPeers
 from chord.member import Member
 from chord.messages import GetNeighbours, Meet, Neighbours, Pointer
 from chord.settings import Settings
-from chord.views import ring_walk
+from chord.views import first_members, ring_walk
 
 CALM_PAUSES = 10
 """Pauses from one probe to the next, on average, while nobody is lost: all of a ring probe the same few contacts."""
@@ -145,7 +145,7 @@ class Healing:
         """The same for two rings whose fingers point into each other, so that a lookup in one may end in the other.
 
         A member that its peer's successor list passes over is in no ring with it, or has just joined. Only then is it
-        worth to walk along the successors.
+        worth to walk along the successors. Where they lead around key 0 more than once, each turn is as good as a ring.
         """
         view = yield from call(other, GetNeighbours(observe=True), Neighbours, attempts=2)
         theirs = ring_state.looked_at(member.state, view)
@@ -155,7 +155,8 @@ class Healing:
         our_ring = yield from ring_walk(member.me)
         their_ring = yield from ring_walk(view.member)
         if {one.member.id for one in our_ring} & {one.member.id for one in their_ring}:
-            return None
+            ours, *others = first_members(our_ring)
+            return (ours, min(others, key=lambda found: found.id)) if others else None
         lowest = [min((one.member for one in ring), key=lambda found: found.id) for ring in (our_ring, their_ring)]
         return lowest[0], lowest[1]
 

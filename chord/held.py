@@ -8,7 +8,7 @@ import mmh3
 
 from chord.errors import StaleVersion, TooLarge
 from chord.limits import MAX_VERSION, MAX_VERSION_STEP
-from chord.messages import Put
+from chord.messages import Entry, Put
 
 ENTRY_BYTES = 512
 """What an entry takes beside its value, about."""
@@ -48,6 +48,13 @@ def differ(before: Held | None, after: Held, now: float) -> bool:
     if before is None or before.notify or not before.live(now):
         return after.live(now) and not after.notify
     return not after.live(now) or (before.value, before.notify) != (after.value, after.notify)
+
+
+def outdates(held: Held, entry: Entry) -> bool:
+    """Whether what is held has won over a copy, which has another version, or another value of that version."""
+    if held.version != entry.version:
+        return held.version > entry.version
+    return (held.deleted, held.value, held.notify) != (entry.deleted, entry.value, entry.notify)
 
 
 def newer(held: Held, offered: Held) -> Held:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from chord import handover, joining, maintenance, record_requests, recursion, ring_requests
+from chord import arc_requests, handover, joining, maintenance, record_requests, recursion, ring_requests
 from chord.effects import Call, Operation, sleep, spawn
 from chord.errors import (
     AddressTaken,
@@ -24,6 +24,7 @@ from chord.messages import Forward, Get, Neighbours, NextHop, Ping, Pointer, Put
 from chord.repair import repair
 from chord.settings import Settings
 from chord.strays import Strays
+from chord.takers import ask_around
 from chord.upkeep import keep
 from chord.views import ring_walk
 
@@ -47,6 +48,7 @@ class Host:
         self.healing = Healing(self.kernel, settings, self.members, self.lost, self.rejoin)
         self.strays = Strays(self.members)
         self._by_id: dict[int, Member] = {}
+        self.kernel.stood_still = self._doubt
         if not 1 <= vnodes <= MAX_VNODES:
             raise LocalProtocolError(f"a process has 1 to {MAX_VNODES} virtual nodes, not {vnodes}")
         for index in range(vnodes):
@@ -62,14 +64,26 @@ class Host:
         member = Member(self.kernel, self.settings, me, self._note_lost, self.members)
         ring_requests.install(member)
         record_requests.install(member)
+        arc_requests.install(member)
         recursion.install(member)
         member.start_stabilizing = lambda: self.kernel.start(maintenance.stabilize_now(member))
         member.start_repairing = lambda: self.kernel.start(repair(member))
         member.start_yielding = lambda low, sender: self.kernel.start(handover.yield_arc(member, low, sender))
+        member.start_asking_around = lambda low, joiner: self.kernel.start(ask_around(member, low, joiner))
         member.start_meeting = lambda peer: self.kernel.start(self.healing.meet(member, peer))
         member.start_rectifying = lambda: self.kernel.start(maintenance.rectify(member))
         self.members.append(member)
         self._by_id[me.id] = member
+
+    def _doubt(self) -> None:
+        """This process has stood still, and others may have taken it for dead: what it owned, others may own, or have.
+
+        Until its members have asked around, they answer for nothing without asking.
+        """
+        for member in self.members:
+            if member.active and not member.state.alone:
+                member.reach.doubt(self.kernel.now)
+                member.start_repairing()
 
     # Requests ------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from chord.effects import Call, Cast, Gather, Operation, Sleep, Spawn
 from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.limits import PROTOCOL_VERSION
 from chord.messages import (
-    ASKING,
     Arrived,
     Forward,
     Noted,
@@ -31,9 +30,13 @@ from chord.messages import (
     ReplyBody,
     Request,
     RequestBody,
+    asks_others,
 )
 from chord.replies import Ready, Replies, Running, Waiting
 from chord.round_trips import RoundTrips
+
+STANDSTILL_S = 0.8
+"""How late a process may be for what is due. Later than that others may have missed it, and taken what it owned."""
 
 Serve = Callable[[Request], "ReplyBody | Operation[ReplyBody] | None"]
 
@@ -45,6 +48,7 @@ def _nobody(_request: Request) -> ReplyBody:
 class Kernel:
     """Runs the operations of one process.
 
+    `stood_still` is called before a turn that comes much too late: the process was stopped, or starved.
     `serve` answers a request with a reply, with an operation whose result is the reply, or not at all (None).
     `epoch_offset_s` is what the driver adds to the monotonic `now` for wall-clock time. Nothing is due before `due`,
     which costs less to ask than `deadline()` and may be the time-out of a call that was answered.
@@ -58,6 +62,7 @@ class Kernel:
         self.now = 0.0
         self.due = inf
         self.epoch_offset_s = 0.0
+        self.stood_still: Callable[[], None] = lambda: None
         self.round_trips = RoundTrips()
         self._outputs: list[Output] = []
         self._calls: dict[int, Waiting] = {}
@@ -78,6 +83,8 @@ class Kernel:
 
     def on_message(self, source: Any, message: Request | Reply, now: float) -> list[Output]:
         """A message arrived: a request by route `source`, or a reply."""
+        if now - self.now > STANDSTILL_S:
+            self._after_a_gap(now)
         self.now = now
         if type(message) is Reply:
             self._replies.replied(message, now)
@@ -106,6 +113,8 @@ class Kernel:
 
     def on_timer(self, now: float) -> list[Output]:
         """Time passed: end what is due."""
+        if now - self.now > STANDSTILL_S:
+            self._after_a_gap(now)
         self.now = now
         timers = self._timers
         while timers and timers[0][0] <= now:
@@ -117,6 +126,12 @@ class Kernel:
         self._run()
         self.deadline()
         return self.take()
+
+    def _after_a_gap(self, now: float) -> None:
+        due = self.deadline()
+        self.now = now
+        if due is not None and now - due > STANDSTILL_S:
+            self.stood_still()
 
     def deadline(self) -> float | None:
         """When `on_timer` is wanted next, or None."""
@@ -261,7 +276,7 @@ class Kernel:
         body = effect.request
         now = self.now
         peer = self.round_trips.peer(address)
-        asking = type(body) in ASKING
+        asking = asks_others(body)
         # Whoever has to ask others in its turn is given a round trip more.
         timeout_s = peer.timeout_s(effect.attempt + asking)
         self._calls[call] = Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)

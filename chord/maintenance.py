@@ -122,6 +122,8 @@ def _adopt_closer(member: Member, answer: Neighbours) -> Operation[bool]:
         candidate = yield from ask_neighbours(member, found)
     except RingcastError:
         return False
+    if found in member.departed:  # it has left since it answered
+        return False
     before = member.state.successor
     member.state = ring_state.candidate_answered(member.state, candidate)
     return member.state.successor != before

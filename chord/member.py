@@ -5,6 +5,7 @@ What it answers to requests is installed by modules of their own; so are the ope
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,9 @@ OWNERS_NAMED = 4
 HOPS_NAMED = 3
 """Candidates for the next hop in one answer: the best, and two to fall back on."""
 
+DEPARTED_KEPT = 16
+"""Members that have said that they leave: what they sent before may come after."""
+
 Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 
 
@@ -70,7 +74,9 @@ class Member:
         self.repairing = False
         self.repair_again = False
         self.rectifying = False
+        self.asking_around = False
         self.notifier: Pointer | None = None
+        self.departed: deque[Pointer] = deque(maxlen=DEPARTED_KEPT)
         self.heard_at = 0.0
         self.siblings = [self] if siblings is None else siblings
         self.store: RecordStore = siblings[0].store if siblings else RecordStore(settings.space)
@@ -81,6 +87,7 @@ class Member:
         self.start_rectifying: Callable[[], None] = lambda: None
         self.start_repairing: Callable[[], None] = lambda: None
         self.start_yielding: Callable[[int, Pointer], None] = lambda _low, _predecessor: None
+        self.start_asking_around: Callable[[int, Pointer], None] = lambda _low, _joiner: None
         self.start_meeting: Callable[[Pointer], None] = lambda _peer: None
         # What the successor answered last, and the state that this led to: the same again leads nowhere else.
         self.confirming: Neighbours | None = None
@@ -209,8 +216,32 @@ class Member:
 
     def next_hop(self, request: NextHop) -> Hop:
         """Who comes next on the way to the owner of a key, as this member knows the ring."""
-        key = request.key
-        avoid = frozenset(request.avoid)
+        return self._hop_past(request.key, request.avoid) if request.avoid else self.hop_to(request.key)
+
+    def hop_to(self, key: int) -> Hop:
+        """The same while nobody is known to be dead: worked out once for each stretch of keys, until others are known.
+
+        It is here that the lookups of a large ring spend their time.
+        """
+        routes = self._routes or self._ranked()
+        stretch = routes.stretch(key)
+        hop = routes.hops[stretch]
+        if hop is None:
+            hop = routes.hops[stretch] = self._hop_past(key, ())
+        return hop
+
+    def _ranked(self) -> Routes:
+        """All whom this member knows. The predecessor is never named, but there the keys begin that this one owns."""
+        state = self._state
+        known = [*self.fingers, *state.successors]
+        if state.predecessor is not None:
+            known.append(state.predecessor)
+        self._routes = routes = Routes(self.me, self.settings.space, known)
+        return routes
+
+    def _hop_past(self, key: int, dead: tuple[int, ...]) -> Hop:
+        """Work the next hop out, past those whose identifiers are `dead`."""
+        avoid = frozenset(dead)
         successors = self._state.successors
         if self.owns(key):
             return Hop(self.me, True, (self.me, *successors[: OWNERS_NAMED - 1]))
@@ -221,9 +252,7 @@ class Member:
         if between_right(self.me.id, key, successor_id) and (successors or self._state.whole):
             named = MAX_NAMED if avoid else OWNERS_NAMED  # where some are dead, more may be
             return Hop(self.me, True, successors[:named] or (self.me,))
-        routes = self._routes
-        if routes is None:
-            routes = self._routes = Routes(self.me, self.settings.space, (*self.fingers, *self._state.successors))
+        routes = self._routes or self._ranked()
         candidates = routes.preceding(key, HOPS_NAMED + len(avoid))
         if avoid:
             candidates = tuple(pointer for pointer in candidates if pointer.id not in avoid)[:HOPS_NAMED]

@@ -118,8 +118,10 @@ class Neighbours(Struct, tag_field="type", frozen=True, omit_defaults=True):
     lacks_after: Identifier | None = None
 
 
-class Noted(Struct, tag_field="type", frozen=True):
-    """The message was applied."""
+class Noted(Struct, tag_field="type", frozen=True, omit_defaults=True):
+    """The message was applied. `newer`: something newer than an entry of it was held already, and is held still."""
+
+    newer: bool = False
 
 
 class Stored(Struct, tag_field="type", frozen=True):
@@ -287,7 +289,8 @@ class Get(Struct, tag_field="type", frozen=True):
 class Copy(Struct, tag_field="type", frozen=True, omit_defaults=True):
     """Entries for a replica to hold; `handover`: for the new owner, which an owner otherwise refuses.
 
-    `owned`: the receiver was found to own them, and sees to it that they follow when it does not any more.
+    `owned`: the receiver was found to own them, and sees to it that they follow when it does not any more. `onward`:
+    whoever has taken them over from the receiver has to hold them too.
     """
 
     reply: ClassVar[type] = Noted
@@ -295,6 +298,7 @@ class Copy(Struct, tag_field="type", frozen=True, omit_defaults=True):
     entries: Entries
     handover: bool = False
     owned: bool = False
+    onward: bool = False
 
 
 class CompareArc(Struct, tag_field="type", frozen=True):
@@ -359,8 +363,11 @@ RequestBody = (
 ReplyBody = Pong | Hop | Owned | Neighbours | Noted | Stored | Page | Same | Failure
 
 
-ASKING = frozenset({Put, Get})
-"""Requests whose receiver may have to ask others before it answers: how long that takes says nothing of the link."""
+def asks_others(body: RequestBody) -> bool:
+    """Whether the receiver may have to ask others before it answers: how long that takes says nothing of the link."""
+    if isinstance(body, FetchArc):
+        return body.takeover
+    return body.onward if isinstance(body, Copy) else isinstance(body, Put | Get)
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -104,7 +104,11 @@ class NodeProcess:
                     continue
                 if members is not None:
                     self._event("ready", f"{len(members)} members")
-                    ready(members)
+                    try:
+                        ready(members)
+                    except OSError:  # nobody can be told; the ring has taken it in all the same
+                        self._leave(say)
+                        raise
                 break
             while not self._stopping:
                 self._driver.turn(TURN_S)
@@ -141,7 +145,8 @@ class NodeProcess:
             lost = str(error)
             self._event("left", lost)
         if lost:
-            say(f"{self.address} left with records of its own: {lost.removeprefix(f'{self.address}: ')}")
+            why = lost.removeprefix(f"{self.address}: ")
+            say(f"{self.address} left before others had taken all of its records: {why}")
 
     def _finish(
         self,

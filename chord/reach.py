@@ -14,7 +14,7 @@ takes to find that out."""
 
 
 TAKERS_KEPT = 16
-"""More than join between two others before one of them has its records."""
+"""The last ones. More than join, one before the other, until the arcs between have been gathered or compared."""
 
 
 class Reach:
@@ -23,7 +23,8 @@ class Reach:
     The arc that a member owns shrinks when a predecessor joins, but the reach only when that one has got its records.
     The arc grows when a predecessor dies, but the reach only when what that one owned last has been gathered: it may
     have been copied to others. A member that has joined is not `complete` until it has fetched its records, those
-    after `joined_after` at least. `moves` counts changes of the predecessor.
+    after `joined_after` at least. `doubts` counts how often all that was asked before has come to count for nothing;
+    `moves` counts that, and changes of the predecessor.
     """
 
     def __init__(self, me: int, space: IdentifierSpace, now: float) -> None:
@@ -31,12 +32,15 @@ class Reach:
         self.complete = True
         self.joined_after = me
         self.predecessor_complete = False
-        self.moves = 0
+        self.doubted = False
+        self.moves = self.doubts = 0
         self._me = me
         self._space = space
         self._complete_since = now - SEASONED_S
+        self._wanting = False
         self._answered: int | None = None
         self._takers: dict[Pointer, int] = {}
+        self._heard: set[Pointer] = set()
 
     def covers(self, key: int) -> bool:
         """Whether what is stored under the key is all here."""
@@ -51,25 +55,50 @@ class Reach:
         takers = [taker for taker, low in self._takers.items() if between_right(low, key, taker.id)]
         return min(takers, key=lambda taker: self._space.distance(key, taker.id), default=None)
 
+    def unheard_in(self, low: int, high: int) -> list[Pointer]:
+        """The takers between `low` and `high` of whom the predecessor has yet to hear, the nearest to `high` first."""
+        takers = [taker for taker in self._takers if taker not in self._heard and between(low, taker.id, high)]
+        return sorted(takers, key=lambda taker: self._space.distance(taker.id, high))
+
     def seasoned(self, now: float) -> bool:
         """Whether all records have been here since before any death that the ring is still busy with."""
-        return self.complete and now - self._complete_since >= SEASONED_S
+        return self.complete and not self._wanting and now - self._complete_since >= SEASONED_S
 
     # Records come --------------------------------------------------------------------------------------------------
 
     def join(self, after: int) -> None:
         """The member has a place in the ring, and yet to fetch what is stored there, as far back as `after`."""
-        self.complete = False
+        self.complete = self.doubted = False
         self._takers.clear()
         self.joined_after = after
 
     def completed(self, now: float) -> None:
-        """The member has the records that it joined for, or as many as it could get."""
+        """The member has the records that it joined for."""
         self.complete = True
+        self._complete_since = now
+        self._wanting = False
+
+    def given_up(self, now: float) -> None:
+        """The member could not get them, and answers with what it has and the others know."""
+        self.completed(now)
+        self._wanting = True
+        self.low = self._nothing
+
+    def doubt(self, now: float) -> None:
+        """Somebody else may have owned all of it for a while. It was answered for here all the same."""
+        self.moves += 1
+        self.doubts += 1
+        if not self.complete:
+            return
+        begin = (self.low + 1) % self._space.size
+        self.doubted = True
+        self.low = self._nothing
+        self.answered(begin)
         self._complete_since = now
 
     def extend(self, low: int) -> None:
         """What is stored in (low, me] is all here now. It never shrinks the reach."""
+        self._wanting = False
         if self._length(low) > self._length(self.low):
             self.low = low
 
@@ -91,14 +120,28 @@ class Reach:
     # Records go ----------------------------------------------------------------------------------------------------
 
     def taken(self, low: int, by: Pointer) -> None:
-        """The predecessor has (low, it], or was given the last of it just now."""
-        self._takers.pop(by, None)
+        """The predecessor has (low, it], or was given the last of it just now; all before it if low is this member."""
+        low = max(low, self._takers.pop(by, low), key=lambda each: self._space.distance(each, by.id))
         if len(self._takers) >= TAKERS_KEPT:
             del self._takers[next(iter(self._takers))]
         self._takers[by] = low
 
+    def own(self, low: int) -> None:
+        """The arc is (low, me], and all here.
+
+        Who has taken some of that, and was lost sight of, lacks what is taken here from now on.
+        """
+        self.extend(low)
+        self.doubted = False
+        for taker in [taker for taker in self._takers if between(low, taker.id, self._me)]:
+            del self._takers[taker]
+
+    def heard_of(self, taker: Pointer) -> None:
+        """The predecessor has heard of it, or need not."""
+        self._heard.add(taker)
+
     def taker_gone(self, taker: Pointer) -> None:
-        """It did not answer: what it has taken is answered for here as before."""
+        """It has left, or did not answer: what it has taken is answered for here as before."""
         self._takers.pop(taker, None)
 
     # Neighbours come and go ----------------------------------------------------------------------------------------
@@ -106,11 +149,13 @@ class Reach:
     def alone(self) -> None:
         """There is nobody else who could hold anything."""
         self.low = self._me
+        self.doubted = False
         self._takers.clear()
 
     def moved(self) -> None:
         """The predecessor is another one, or there is none."""
         self.predecessor_complete = False
+        self._heard.clear()
         self.moves += 1
 
     def told(self, predecessor: Pointer, complete: bool) -> int | None:
@@ -123,6 +168,8 @@ class Reach:
             return None
         low = self.answered_after()
         if not between(low, predecessor.id, self._me):
+            if predecessor not in self._takers:
+                self.taken(self._me, predecessor)  # before this member was here, nobody knows how far back
             return None
         self.taken(low, predecessor)
         if self.covers(predecessor.id):
@@ -131,6 +178,11 @@ class Reach:
         else:  # there may be more of them between the two, for a next predecessor
             self._answered = (predecessor.id + 1) % self._space.size
         return low
+
+    @property
+    def _nothing(self) -> int:
+        """The low of a reach that is the member's own identifier alone."""
+        return (self._me - 1) % self._space.size
 
     def _length(self, low: int) -> int:
         return self._space.arc_length(low, self._me)

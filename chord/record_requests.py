@@ -1,4 +1,4 @@
-"""What a member answers to requests for records: put and get as their owner, copies and arcs as a replica.
+"""What a member answers to requests for records: put and get as their owner, copies as a replica.
 
 The owner of a key copies each change to the next processes of its successor list before it acknowledges it. A joiner
 passes requests on to its successor until it has all of its records."""
@@ -11,15 +11,27 @@ from msgspec.structs import replace
 
 from chord.arcs import fetch_arc
 from chord.copies import replicated, tell_registered
-from chord.effects import Operation, call
-from chord.errors import Busy, InvalidName, NotMember, PeerUnreachable, Refused
+from chord.effects import Operation, call, gather
+from chord.errors import (
+    Busy,
+    CopiesMissing,
+    InvalidName,
+    NotMember,
+    PeerUnreachable,
+    Refused,
+    RingcastError,
+    WrongCluster,
+)
 from chord.member import Member
-from chord.messages import Copy, FetchArc, Get, Noted, Page, Pointer, Put, Stored
+from chord.messages import Copy, Entry, Get, Noted, Page, Pointer, Put, Stored
 from chord.names import normalise
-from chord.repair import gather_arc, gather_record
+from chord.repair import gather_record
 
 PASSED_ON = 4
 """Successors that a joiner asks for a record which it has not got yet."""
+
+GONE = (PeerUnreachable, NotMember, WrongCluster)
+"""A taker that is no more, as far as anybody can tell: another process may have its address."""
 
 
 def install(member: Member) -> None:
@@ -27,7 +39,6 @@ def install(member: Member) -> None:
     member.handlers[Put] = partial(_put, member)
     member.handlers[Get] = partial(_get, member)
     member.handlers[Copy] = partial(_copy, member)
-    member.handlers[FetchArc] = partial(_arc, member)
 
 
 def _key(member: Member, name: str) -> int:
@@ -54,10 +65,17 @@ def _require_records(member: Member) -> None:
         raise Busy(f"{member.me} has left the ring and handed its records over")
 
 
-def _require_still(member: Member) -> None:
-    """Raises Busy if the member has begun to join anew while it asked others."""
-    if not member.active or not member.reach.complete:
-        raise Busy(f"{member.me} is joining anew")
+def _gathered(member: Member, key: int) -> Operation[None]:
+    """Ask the others for the record of a key. Raises Busy if the member joins anew, or stood still, meanwhile.
+
+    Nor does each request ask for its record while all of the arc is asked for.
+    """
+    doubts = member.reach.doubts
+    if member.reach.doubted and member.repairing:
+        raise Busy(f"{member.me} stood still, and asks what others have taken meanwhile")
+    yield from gather_record(member, key)
+    if not member.active or not member.reach.complete or member.reach.doubts != doubts:
+        raise Busy(f"{member.me} is joining anew, or stood still")
 
 
 def _get(member: Member, request: Get) -> Page | Operation[Page]:
@@ -101,7 +119,7 @@ def _taker(member: Member, key: int) -> Pointer | None:
 def _get_at_taker(member: Member, taker: Pointer, request: Get) -> Operation[Page]:
     try:
         return (yield from call(taker, request, Page, attempts=2))
-    except (PeerUnreachable, NotMember):
+    except GONE:
         member.reach.taker_gone(taker)
     answer = _get(member, request)
     return answer if isinstance(answer, Page) else (yield from answer)
@@ -110,15 +128,14 @@ def _get_at_taker(member: Member, taker: Pointer, request: Get) -> Operation[Pag
 def _put_at_taker(member: Member, taker: Pointer, request: Put) -> Operation[Stored]:
     try:
         return (yield from call(taker, request, Stored))
-    except (PeerUnreachable, NotMember):
+    except GONE:
         member.reach.taker_gone(taker)
     answer = _put(member, request)
     return answer if isinstance(answer, Stored) else (yield from answer)
 
 
 def _get_compared(member: Member, request: Get, key: int) -> Operation[Page]:
-    yield from gather_record(member, key)
-    _require_still(member)
+    yield from _gathered(member, key)
     _require_records(member)
     if not request.acting:
         member.require_owner(key)
@@ -154,8 +171,7 @@ def _put_passed_on(member: Member, successor: Pointer, request: Put, key: int) -
 
 
 def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
-    yield from gather_record(member, key)
-    _require_still(member)
+    yield from _gathered(member, key)
     if not request.acting:
         member.require_owner(key)
     if member.leaving:
@@ -165,7 +181,7 @@ def _put_compared(member: Member, request: Put, key: int) -> Operation[Stored]:
     return (yield from replicated(member, entry, changed))
 
 
-def _copy(member: Member, request: Copy) -> Noted:
+def _copy(member: Member, request: Copy) -> Noted | Operation[Noted]:
     now = member.kernel.now
     if member.leaving:  # what comes after its own hand-over has begun would go with it
         raise Busy(f"{member.me} is leaving the ring and takes no copies")
@@ -177,48 +193,36 @@ def _copy(member: Member, request: Copy) -> Noted:
             member.reach.answered(key)
         if member.store.merge(entry, now) and request.handover:
             tell_registered(member, entry)
-    return Noted()
+    onward = _taken_over(member, keys, request) if request.onward else {}
+    return _copied_onward(member, request, onward) if onward else _noted(member, request)
 
 
-def _arc(member: Member, request: FetchArc) -> Page | Operation[Page]:
-    if request.takeover:
-        if not member.reach.complete:
-            # What it has so far would pass for all there is.
-            raise Busy(f"{member.me} has not got all of its records yet")
-        _require_joiner(member, request.high)
-        if not member.reach.covers((request.low + 1) % member.settings.space.size):
-            return _arc_compared(member, request)
-    page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
-    _note_taken(member, request, page)
-    return replace(page, seasoned=True) if member.reach.seasoned(member.kernel.now) else page
+def _noted(member: Member, request: Copy) -> Noted:
+    return Noted(newer=any(member.store.outdates(entry, member.kernel.now) for entry in request.entries))
 
 
-def _require_joiner(member: Member, high: int) -> None:
-    """Raises Busy unless the predecessor is at `high` and lacks its records: nobody else takes an arc over from here.
+def _taken_over(member: Member, keys: list[int], request: Copy) -> dict[Pointer, Copy]:
+    """What somebody has taken over from here by now, who was given the rest without these entries.
 
-    For anybody else this member would ask around the ring, and answer for arcs that are not its own.
+    Each of these lies nearer after the key than this member, so that an entry comes to an end of its way.
     """
-    predecessor = member.state.predecessor
-    if predecessor is None or predecessor.id != high or member.reach.predecessor_complete:
-        raise Busy(
-            f"{member.me} hands nothing over up to {high:016x}: only its predecessor takes over, which is "
-            f"{predecessor}, and only until it has its records"
-        )
+    distance = member.settings.space.distance
+    taken: dict[Pointer, list[Entry]] = {}
+    for key, entry in zip(keys, request.entries, strict=True):
+        taker = None if member.owns(key) else member.reach.taker(key)
+        if taker is not None and distance(key, taker.id) < distance(key, member.me.id):
+            taken.setdefault(taker, []).append(entry)
+    return {taker: replace(request, entries=tuple(entries)) for taker, entries in taken.items()}
 
 
-def _arc_compared(member: Member, request: FetchArc) -> Operation[Page]:
-    """An arc that reaches back beyond what is all here: whoever owned it is gone, and the replicas may know more."""
-    moves = member.reach.moves
-    yield from gather_arc(member, request.low, member.reach.low)
-    if member.reach.moves == moves:
-        member.reach.extend(request.low)
-    page = member.store.arc(request.low, request.high, request.after, member.kernel.now)
-    _note_taken(member, request, page)
-    return page
-
-
-def _note_taken(member: Member, request: FetchArc, page: Page) -> None:
-    """The last page of a take-over goes to the predecessor."""
-    predecessor = member.state.predecessor
-    if request.takeover and not page.more and predecessor is not None and predecessor.id == request.high:
-        member.reach.taken(request.low, predecessor)
+def _copied_onward(member: Member, request: Copy, onward: dict[Pointer, Copy]) -> Operation[Noted]:
+    """Raises CopiesMissing when a taker lives and does not take it: whoever sent it sends it again."""
+    outcomes = yield from gather([call(taker, copy, Noted, attempts=2) for taker, copy in onward.items()])
+    for taker, outcome in zip(onward, outcomes, strict=True):
+        if isinstance(outcome, GONE):
+            member.reach.taker_gone(taker)
+        elif isinstance(outcome, RingcastError):
+            raise CopiesMissing(f"{taker}, which took it over from {member.me}, does not hold it: {outcome}")
+    if any(isinstance(outcome, Noted) and outcome.newer for outcome in outcomes):
+        return Noted(newer=True)
+    return _noted(member, request)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from chord.errors import TooLarge
-from chord.held import Held, differ, newer, version_of
+from chord.held import Held, differ, newer, outdates, version_of
 from chord.identifiers import IdentifierSpace
 from chord.limits import (
     MAX_ENTRIES_PER_PAGE,
@@ -92,6 +92,11 @@ class RecordStore:
             return False
         self._keep(entry.name, entry.entry, new)
         return differ(held, new, now)
+
+    def outdates(self, entry: Entry, now: float) -> bool:
+        """Whether something newer is held than this entry, which has been merged. Not what may be forgotten."""
+        held = self._held(entry.name, entry.entry)
+        return held is not None and now < held.guard_until and outdates(held, entry)
 
     def page(self, name: str, after: str, now: float) -> Page:
         """The live entries of a record with ids greater than `after`, in order, as much as one page takes."""

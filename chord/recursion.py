@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chord.effects import Call, Operation
 from chord.errors import LookupFailed, PeerUnreachable
-from chord.identifiers import IdentifierSpace
+from chord.identifiers import IdentifierSpace, between_right
 from chord.limits import MAX_AVOIDED, MAX_FORWARDS
 from chord.lookup import Asker, Walk
 from chord.member import Member
@@ -91,13 +91,13 @@ def _forward(member: Member, lookup: Forward) -> None:
     if lookup.owners:
         _confirm(member, lookup)
         return
-    space = member.settings.space
-    if lookup.path and not _nearer(space, lookup.key, member.me, lookup.path[-1]):
+    key, path, me = lookup.key, lookup.path, member.me
+    if path and not between_right(path[-1].id, me.id, key):
         return
-    hop, following = _next(member, lookup.key)
-    path = (*lookup.path, member.me)
-    passed_on = Forward(lookup.key, lookup.asker, lookup.token, path, hop.candidates if hop.final else ())
-    if hop.final and following == member.me:
+    hop, following = _next(member, key)
+    path = (*path, me)
+    passed_on = Forward(key, lookup.asker, lookup.token, path, hop.candidates if hop.final else ())
+    if hop.final and following == me:
         _confirm(member, passed_on)
     elif following is None or len(path) == MAX_FORWARDS:
         member.kernel.cast(lookup.asker, Arrived(lookup.token, None, path))
@@ -107,12 +107,12 @@ def _forward(member: Member, lookup: Forward) -> None:
 
 def _next(member: Member, key: int) -> tuple[Hop, Pointer | None]:
     """The next hop, and whom to pass the lookup on to: the first candidate that is not suspected of being dead."""
-    kernel = member.kernel
+    kernel, me = member.kernel, member.me
     avoid: tuple[int, ...] = ()
     while True:
-        hop = member.next_hop(NextHop(key, avoid))
+        hop = member.next_hop(NextHop(key, avoid)) if avoid else member.hop_to(key)
         for candidate in hop.candidates:
-            if candidate == member.me or not kernel.round_trips.suspected(candidate.address, kernel.now):
+            if candidate == me or not kernel.round_trips.suspected(candidate.address, kernel.now):
                 return hop, candidate
         avoid += tuple(candidate.id for candidate in hop.candidates if candidate.id not in avoid)
         if not hop.candidates or len(avoid) > MAX_AVOIDED:
@@ -138,11 +138,6 @@ def _confirm(member: Member, lookup: Forward) -> None:
         kernel.cast(lookup.asker, Arrived(lookup.token, None, lookup.path))
         return
     kernel.cast(predecessor, replace(lookup, denied=denied))
-
-
-def _nearer(space: IdentifierSpace, key: int, member: Pointer, before: Pointer) -> bool:
-    """Whether a member precedes the key more closely than the one before it, or is at the key itself."""
-    return (space.distance(member.id, key)) < (space.distance(before.id, key) or space.size)
 
 
 def _nearer_owner(space: IdentifierSpace, key: int, member: Pointer, before: Pointer) -> bool:

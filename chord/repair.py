@@ -53,6 +53,8 @@ def _repair_once(member: Member) -> Operation[bool | None]:
     try:
         if not member.reach.covers((low + 1) % member.settings.space.size):
             yield from gather_arc(member, low, member.reach.low)
+        if member.reach.moves == moves:
+            member.reach.own(low)
         same = True
         failed = False
     except RingcastError:
@@ -69,11 +71,7 @@ def _repair_once(member: Member) -> Operation[bool | None]:
             same = (yield from _repair_with(member, target)) and same
         except RingcastError:
             failed = True
-    if failed:
-        return None
-    if member.reach.moves == moves:
-        member.reach.extend(low)
-    return same
+    return None if failed else same
 
 
 def _answers(member: Member) -> bool:
@@ -106,6 +104,8 @@ def gather_arc(member: Member, low: int, high: int) -> Operation[None]:
     seasoned = reached = 0
     following = member.state.successors
     unheard = Busy(f"{member.me} has not heard yet what the former owner of ({low:016x}, {high:016x}] stored there")
+    if member.state.isolated:
+        raise unheard  # there are others, but none that could be asked
     for _ in range(GATHER_LISTS):
         targets = list({pointer.address: pointer for pointer in following if pointer.address not in asked}.values())
         asked.update(pointer.address for pointer in targets)

@@ -53,7 +53,7 @@ def _confirm_owner(member: Member, request: ConfirmOwner) -> Owned:
 def _get_neighbours(member: Member, request: GetNeighbours) -> Neighbours:
     busy = member.pending and not request.observe  # before the news makes this member ask in its turn
     sender = request.sender
-    if sender is not None:
+    if sender is not None and sender not in member.departed:
         state, must_ping = ring_state.rectified(member.state, sender)
         if not must_ping:  # else it notifies when it has seen the answer
             _heard(member, state, sender, request.complete)
@@ -65,6 +65,8 @@ def _get_neighbours(member: Member, request: GetNeighbours) -> Neighbours:
 def _notify(member: Member, request: Notify) -> Noted:
     """Rectify. The old predecessor is pinged first unless the notifier lies between it and this member."""
     sender = request.sender
+    if sender in member.departed:  # sent before it left
+        return Noted()
     state, must_ping = ring_state.rectified(member.state, sender)
     if must_ping:
         member.notifier = sender
@@ -101,7 +103,12 @@ def _meet(member: Member, request: Meet) -> Noted:
 
 
 def _leave(member: Member, request: Leave) -> Noted:
-    member.forget(request.sender)
+    gone = request.sender
+    member.departed.append(gone)
+    member.forget(gone)
+    member.reach.taker_gone(gone)
+    if member.notifier == gone:
+        member.notifier = None
     member.start_stabilizing()
     return Noted()
 

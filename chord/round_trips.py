@@ -5,6 +5,7 @@ Jacobson 1988, as Rhea et al. 2004 use it for overlays; a fixed one is either sl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 FLOOR_S = 0.25
@@ -64,22 +65,25 @@ class Peer:
         return self.timeouts >= SUSPECT_AFTER and now - self.last_timeout_at < SUSPECT_FOR_S
 
 
+class Peers(dict[str, Peer]):
+    """Peers by address: a new one where nothing is known yet, and the longest known are forgotten first."""
+
+    def __missing__(self, address: str) -> Peer:
+        if len(self) >= MAX_PEERS:
+            del self[next(iter(self))]
+        peer = self[address] = Peer()
+        return peer
+
+
 class RoundTrips:
-    """What is known of the round trips to each peer, by its address; the longest known are forgotten first."""
+    """What is known of the round trips to each peer, by its address."""
 
     def __init__(self) -> None:
         self.lookups = Peer()
         """Recursive lookups, which end elsewhere than they were sent to: as long as one takes, whoever answers."""
-        self._peers: dict[str, Peer] = {}
-
-    def peer(self, address: str) -> Peer:
+        self._peers = Peers()
+        self.peer: Callable[[str], Peer] = self._peers.__getitem__
         """The peer at an address, new if nothing is known of it."""
-        peer = self._peers.get(address)
-        if peer is None:
-            if len(self._peers) >= MAX_PEERS:
-                del self._peers[next(iter(self._peers))]
-            peer = self._peers[address] = Peer()
-        return peer
 
     def suspected(self, address: str, now: float) -> bool:
         """Whether the peer at an address is suspected of being dead."""

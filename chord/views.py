@@ -40,11 +40,26 @@ def ring_walk(start: Pointer) -> Operation[list[Neighbours]]:
     return views
 
 
+def first_members(views: list[Neighbours]) -> list[Pointer]:
+    """The first member of each turn of a walk, the turn that it began in first; only its first member if it did not
+    come round to that one, which then is not on the ring itself (Zave's appendage).
+
+    An ordered ring (Zave's OrderedRing) has one turn. In one that is wound around key 0 more than once, each member's
+    neighbours may agree with it all the same.
+    """
+    members = [view.member for view in views]
+    seen = {member.id for member in members}
+    if next((pointer.id for pointer in views[-1].successors if pointer.id in seen), members[0].id) != members[0].id:
+        return members[:1]
+    firsts = [member for at, member in enumerate(members) if member.id <= members[at - 1].id]
+    return firsts if firsts[0] == members[0] else firsts[-1:] + firsts[:-1]
+
+
 def is_consistent(views: list[Neighbours]) -> bool:
-    """Whether each member's successor and predecessor are the next and the last of the walk."""
+    """Whether each one's successor and predecessor are the next and the last of the walk, and it passes key 0 once."""
     if len(views) == 1:
         return not views[0].successors
-    return all(
+    return len(first_members(views)) == 1 and all(
         view.successors[:1] == (following.member,) and following.predecessor == view.member
         for view, following in zip(views, views[1:] + views[:1], strict=True)
     )

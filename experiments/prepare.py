@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from broker.java import choose
 from chord.spool import Spool
-from experiments.analysis.queries import count
+from experiments.analysis.queries import update
 from experiments.spark import class_archive
 from experiments.spark.java_process import SparkFailed
 from experiments.spark.session import Session
 from experiments.traces import examples
-from experiments.traces.parquet import PARQUET, ingest
+from experiments.traces.manifest import Store
+from experiments.traces.parquet import ingest
 from experiments.traces.run import parts
 
 WRITE_TIMEOUT_S = 300.0
@@ -31,7 +32,7 @@ def prepare() -> Path:
         _write_run(run)
         ingest(run)
         with Session(java_options=class_archive.option_to_make(fresh)) as session:
-            count(session.get(), run / PARQUET, parts(run))
+            update(session.get(), Store(run), [part.info for part in parts(run)])
             session.stop(WRITE_TIMEOUT_S)
     if not fresh.exists():
         raise SparkFailed(f"Java wrote no class archive to {archive.parent}; analyses work without one")

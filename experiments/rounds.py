@@ -6,6 +6,7 @@ import json
 import sys
 import time
 
+from chord.amounts import counted
 from experiments.report.terminal import progress_bar
 from experiments.rings.outcome import Options
 from experiments.rings.side_by_side import SideBySide
@@ -20,7 +21,9 @@ def rounds(options: Options, jobs: int, as_json: bool) -> bool:
     began_at = told_at = time.monotonic()
     tally = Tally()
     if not sys.stderr.isatty():
-        _say(f"{options.rounds} rounds of seed {options.seed}, {jobs} side by side")
+        at_once = min(jobs, options.rounds)
+        beside = f", {at_once} side by side" if at_once > 1 else ""
+        _say(f"{counted(options.rounds, 'round')} of seed {options.seed}{beside}")
     with progress_bar() as progress, SideBySide(options, jobs) as outcomes:
         progress("rounds", 0, options.rounds)
         for outcome in outcomes:

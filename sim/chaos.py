@@ -66,6 +66,7 @@ class Chaos:
             verdict.verdict = "unsafe"
             verdict.findings = [f"{type(error).__name__}: {error}"]
         verdict.deliveries = self.cluster.network.delivered
+        verdict.lost = self.cluster.network.lost
         verdict.acknowledged = self.questions.ledger.acknowledged
         verdict.virtual_s = round(self.cluster.now, 3)
         return verdict
@@ -114,11 +115,8 @@ class Chaos:
         while self.plan.least and sum(self.stage.verdict.faults.values()) < LEAST_FAULTS:
             if self.cluster.now > end:
                 raise Stuck("\n".join([f"the ring did not rest within {MORE_WITHIN_S:.0f} s", *self._why()]))
-            before = sum(self.stage.verdict.faults.values())
-            if len(self.cluster.nodes) < LARGEST:
-                self._perform_one("join")
-            if sum(self.stage.verdict.faults.values()) == before:  # there is no room, or there are no identifiers left
-                self._perform_one("restart")
+            if len(self.cluster.nodes) >= LARGEST or not self._add("join"):  # there may be no identifiers left
+                self._add("restart")
             self._run_for(2 * POLL_S)
 
     def _heal(self) -> None:
@@ -170,6 +168,16 @@ class Chaos:
             raise Stuck("\n".join(f"{address} could not join: {error}" for address, error in refused.items()))
         self.questions.read_everything()
         self._until(lambda: not self.questions.pending, ANSWER_WITHIN_S, "a client had no outcome")
+
+    def _add(self, kind: Kind) -> bool:
+        """A fault more than the plan has, if it can be."""
+        faults, added = self.stage.verdict.faults, self.stage.verdict.added
+        before = sum(faults.values())
+        self._perform_one(kind)
+        if sum(faults.values()) == before:
+            return False
+        added[kind] = added.get(kind, 0) + 1
+        return True
 
     def _perform(self, action: Action) -> None:
         done_by = self.questions if action.kind in ("put", "delete", "get", "lookup") else self._faults

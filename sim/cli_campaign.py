@@ -39,20 +39,27 @@ def campaign(
     early = _run(totals, first, count, jobs)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(totals), indent=2).decode())
-    else:
+    elif totals.runs or not early:
         totals_table(totals, Console())
     if early:
-        why, advice = "interrupted", ""
-        if early == FAILED:
-            why = f"error: one of {min(jobs, count)} processes was killed"
-            advice = ", and fewer --jobs take less memory"
-        left = f"--first {first + totals.runs} --runs {count - totals.runs} goes on"
-        typer.echo(f"{why} after {totals.runs} of {count} runs; {left}{advice}", err=True)
+        typer.echo(_how_it_ended(early, totals.runs, first, count, jobs), err=True)
         raise typer.Exit(early)
     if totals.unsafe:
         raise typer.Exit(UNSAFE)
     if totals.stuck:
         raise typer.Exit(NOT_CONVERGED)
+
+
+def _how_it_ended(early: int, done: int, first: int, count: int, jobs: int) -> str:
+    """Why a campaign ended before its last run, after which, and how to go on."""
+    killed = early == FAILED
+    why = f"error: one of {min(jobs, count)} processes was killed" if killed else "interrupted"
+    advice = ["fewer --jobs take less memory"] if killed else []
+    if not done:
+        return "; ".join([f"{why} before the first run", *advice])
+    return f"{why} after {done} of {count} runs; " + ", and ".join(
+        [f"--first {first + done} --runs {count - done} goes on", *advice]
+    )
 
 
 def _run(totals: Totals, first: int, count: int, jobs: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,15 @@ Shrink = Annotated[bool, typer.Option("--shrink/--no-shrink", help="Make a plan 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ringcast {version('ringcast')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)]
+
+
 def chaos(
     context: typer.Context,
     seed: Seed = None,
@@ -36,6 +46,7 @@ def chaos(
     trace: TraceDirectory = None,
     shrinks: Shrink = True,
     as_json: Json = False,
+    _version: Version = False,
 ) -> None:
     """Rings of the production code in virtual time. Without a command: one chaos run, drawn from a seed.
 
@@ -45,7 +56,7 @@ def chaos(
 
     \b
     Examples:
-      python -m sim --seed 7
+      python -m sim --seed 144
       python -m sim --seed 7 --trace runs/seven --save seven.json
       python -m sim --plan seven.json
       python -m sim campaign --runs 2000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import typer
 
@@ -32,6 +33,16 @@ def check_writable(path: Path, option: str) -> None:
             path.unlink()
     except OSError as error:
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint=option) from None
+
+
+def made_writable(directory: Path, option: str) -> None:
+    """Make a directory, if there is none. Raises BadParameter where none can be, or no file in it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise typer.BadParameter(f"{directory} cannot be written: {error.strerror}", param_hint=option) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sim.cli_files import written_to
+from sim.cli_files import made_writable, written_to
 from sim.commit import checked_out, names_the_code
 from sim.exits import FAILED, INTERRUPTED, USAGE
 from sim.paper.figure import Figure
@@ -70,9 +71,10 @@ def paper(
         raise typer.BadParameter(f"there is no {unknown[0]!r}; there are {', '.join(FIGURES)}", param_hint="FIGURE")
     missing = [package for package in PACKAGES if find_spec(package) is None]
     if missing:
-        typer.echo(f"error: figures need {', '.join(missing)}; install ringcast[sim]", err=True)
+        typer.echo(f"error: figures need {', '.join(missing)}, not installed: `pip install 'ringcast[sim]'`", err=True)
         raise typer.Exit(USAGE)
     figures = [FIGURES[name] for name in dict.fromkeys(names or FIGURES)]
+    made_writable(out, "--out")
     with written_to(out):
         told = _run(figures, out, quick, jobs, _console(as_json))
     if as_json:
@@ -80,12 +82,13 @@ def paper(
 
 
 def _console(as_json: bool) -> Console:
-    """Where tables are printed. A file or a log has room for all of them."""
+    """Where tables are printed. A file or a log has room for all of them, unless COLUMNS says how much it has."""
     from sim.paper.report import WIDE
 
     console = Console(stderr=as_json)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDE)
+    told = os.environ.get("COLUMNS", "")
+    if not console.is_terminal and not (told.isdigit() and int(told)):
+        console.width = WIDE
     return console
 
 
@@ -114,7 +117,7 @@ def _run(figures: list[Figure], out: Path, quick: bool, jobs: int, console: Cons
         seeds = sorted({int(cell.parameters["seed"]) for cell in measured})
         report.show(figure, table, seeds, not quick, console)
         report.write_csv(table, out / f"{figure.name}.csv")
-        report.draw(figure, measured, out / f"{figure.name}.png")
+        report.draw(figure, table, measured, out / f"{figure.name}.png")
         wall_s = progress.tasks[bar].finished_time
         told.append(
             {

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from chord.amounts import counted
 from sim.exits import FAILED
 from sim.recording_file import Unreadable
 from sim.replay import Replayed
@@ -20,8 +21,8 @@ def replay(
 ) -> None:
     """Rerun what a real ring node recorded at the boundary of its kernel, and compare every effect, byte for byte.
 
-    A file that was cut short by kill -9 is replayed as far as it goes. Exit codes: 0 every effect is as recorded, 1 one
-    differs, 2 usage or no recording.
+    A file that was cut short by kill -9 is replayed as far as it goes, and one that is still being recorded as far as
+    it went at first. Exit codes: 0 every effect is as recorded, 1 one differs, 2 usage or no recording.
 
     \b
     Examples:
@@ -50,8 +51,12 @@ def _show(report: Replayed) -> None:
             err=True,
         )
         return
-    cut = f"; the last {report.cut_bytes} bytes are an event cut short" if report.cut_bytes else ""
+    end = ""
+    if report.has_grown:
+        end = "; it is still being recorded: what came since the replay began is left out"
+    elif report.cut_bytes:
+        end = f"; the last {report.cut_bytes} bytes are an event cut short"
     print(
-        f"{report.events} events and {report.effects} effects of {report.address} in {report.recorded_s:.1f} s are as "
-        f"recorded{cut}{other_code}"
+        f"{counted(report.events, 'event')} and {counted(report.effects, 'effect')} of {report.address} in "
+        f"{report.recorded_s:.1f} s are as recorded{end}{other_code}"
     )

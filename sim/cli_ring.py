@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from chord.amounts import counted
 from chord.errors import LocalProtocolError
 from sim.cli_files import traces_in, written_to
 from sim.commit import checked_out
@@ -34,8 +35,8 @@ def ring(
 ) -> None:
     """Run a ring of the production code in virtual time: join, crash, look up, judge every answer.
 
-    The same seed gives the same run, byte for byte. Exit codes: 0 done, 1 a lookup failed or named a wrong owner,
-    2 usage, 3 the ring did not converge.
+    The same seed gives the same run, byte for byte. Exit codes: 0 done, 1 a lookup failed or named a wrong owner, as is
+    told on standard error, 2 usage, 3 the ring did not converge.
 
     \b
     Examples:
@@ -60,6 +61,10 @@ def ring(
             report = run(options, traces.append)
             traces.close(describe(options, report, checked_out()))
     _show(report, as_json)
+    for said in report.unsafe:
+        typer.echo(f"error: {said}", err=True)
+    if (more := report.failed + report.wrong_owners - len(report.unsafe)) > 0:
+        typer.echo(f"error: and {counted(more, 'lookup')} more", err=True)
     if not report.safe:
         raise typer.Exit(UNSAFE)
     if not report.converged:

@@ -14,7 +14,7 @@ import typer
 
 from sim.cli_files import check_writable, written_to
 from sim.exits import UNSAFE
-from sim.scenario import Block, RingBroken, Scenario, ScenarioError, parse, rewritten
+from sim.scenario import Block, NoCommand, RingBroken, Scenario, ScenarioError, parse, rewritten
 
 
 class Step(msgspec.Struct):
@@ -37,13 +37,14 @@ def scenario(
     """Carry a scenario out on the production code, and print what each line does to the ring.
 
     docs/scenarios.md has the words of a scenario, and an example.
-    Exit codes: 0 all is as expected, 1 it is not, the ring broke or a line cannot be carried out, 2 usage.
+    Exit codes: 0 all is as expected, 1 it is not, the ring broke or a line cannot be carried out, 2 usage or
+    no scenario.
 
     \b
     Examples:
       python -m sim scenario tests/testdata/at_least_one_ring.txt
       python -m sim scenario tests/testdata/at_least_one_ring.txt --json
-      python -m sim scenario tests/testdata/new.txt --rewrite
+      python -m sim scenario tests/testdata/at_least_one_ring.txt --rewrite
     """
     try:
         text = file.read_text()
@@ -53,6 +54,8 @@ def scenario(
         raise typer.BadParameter(f"{file} is no text, and no scenario", param_hint="FILE") from None
     if rewrite and as_json:
         raise typer.BadParameter("nothing is printed with --rewrite", param_hint="--json")
+    blocks = parse(text)
+    _check(file, blocks)
     if rewrite:
         check_writable(file, "FILE")
         seen, problem = rewritten(text)
@@ -63,13 +66,29 @@ def scenario(
                 part.replace(file)  # a disk that is full costs nobody the file that was there
     elif as_json:
         steps: list[Step] = []
-        problem = _played(parse(text), steps.append)
+        problem = _played(blocks, steps.append)
         print(msgspec.json.format(msgspec.json.encode(steps), indent=2).decode())
     else:
-        problem = _told(parse(text))
+        problem = _told(blocks)
     if problem:
         typer.echo(f"error: {file}: {problem}", err=True)
         raise typer.Exit(UNSAFE)
+
+
+def _check(file: Path, blocks: list[Block]) -> None:
+    """Raises BadParameter for a file without commands, and for one that begins with something else than a command."""
+    first = next((each for block in blocks for each in block.commands), None)
+    if first is None:
+        raise typer.BadParameter(f"no commands in {file}", param_hint="FILE")
+    number, command = first
+    try:
+        Scenario().do(command)
+    except NoCommand:
+        raise typer.BadParameter(
+            f"{file} is no scenario: line {number} is no command; docs/scenarios.md has them", param_hint="FILE"
+        ) from None
+    except (ScenarioError, RingBroken, AssertionError):
+        pass  # what goes wrong is told when it is carried out
 
 
 def _told(blocks: list[Block]) -> str:

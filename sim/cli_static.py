@@ -111,15 +111,17 @@ def _check(nodes: int, lookups: int, vnodes: int, fail: float, identifiers: Iden
 
 
 def _run(options: Options) -> Report:
-    """Run the study with a bar on standard error. Raises what ends the command as a usage error."""
+    """Run the study, with a bar on standard error if that is a terminal. Raises typer.BadParameter."""
     try:
         from sim.static import study  # only who asks for a static ring loads numpy
     except ModuleNotFoundError as error:
         raise typer.BadParameter(
-            f"static rings need {error.name}, which is missing; install ringcast[sim]", param_hint="static"
+            f"static rings need {error.name}, which is not installed: `pip install 'ringcast[sim]'`",
+            param_hint="static",
         ) from None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("lookups", total=options.lookups)
         try:
             return study.run(options, progress.get_time, lambda count: progress.advance(bar, count))

@@ -12,3 +12,10 @@ NOT_CONVERGED = INCOMPLETE = 3
 INTERRUPTED = 130
 NOBODY_READS = 141
 """Standard output is a pipe whose reader has had enough, as of `| head -1`: 128 and the number of SIGPIPE."""
+
+TERMINATED = 143
+"""128 and the number of SIGTERM."""
+
+
+class Terminated(BaseException):
+    """SIGTERM came. Whatever goes on ends as after Ctrl-C, and says nothing."""

@@ -17,6 +17,9 @@ WAITS = 20
 
 LEAVE_WITHIN_S = 4.0
 
+ALONE, RESTLESS = "nobody else alive", "the ring did not rest"
+"""Why an action that ends a process is left out."""
+
 
 class Faults:
     """Carries faults out. `waiting` counts the actions that wait."""
@@ -34,7 +37,7 @@ class Faults:
     # The budget ----------------------------------------------------------------------------------------------------
 
     def rested(self) -> bool:
-        """Whether the ring is ideal, and each record that surely exists is held by the processes that ought to."""
+        """Whether the ring is ideal, and each acknowledged write is held by the processes that ought to."""
         if self._stage.sides is not None or not self._stage.settled():
             return False
         return all(member.reach.complete for member in self._cluster.members()) and self._questions.held()
@@ -62,10 +65,14 @@ class Faults:
                 self._waits[action.number] += 1
                 self.waiting += 1
                 self._cluster.scheduler.after(WAIT_S, partial(self._try_again, action))
+            else:
+                self._stage.leave_out(action.kind, RESTLESS if others > 0 else ALONE)
             return []
         running = self._stage.running()
         count = min(action.times, self._budget, len(running), others)
         self._budget -= count
+        if count < 1:
+            self._stage.leave_out(action.kind, RESTLESS if others > 0 else ALONE)
         turn = action.number % len(running) if running else 0
         return (running[turn:] + running[:turn])[:count]
 
@@ -76,7 +83,9 @@ class Faults:
 
     def _try_again(self, action: Action) -> None:
         self.waiting -= 1
-        if not self._over:
+        if self._over:
+            self._stage.leave_out(action.kind, RESTLESS)
+        else:
             {"crash": self.crash, "leave": self.leave, "restart": self.restart}[action.kind](action)
 
     # Processes -----------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def latency_of(model: Model, seed: int) -> Latency:
         from sim import underlay  # only who asks for a graph loads networkx
     except ModuleNotFoundError as error:
         raise LocalProtocolError(
-            f"--latency {model} needs {error.name}, which is missing; install ringcast[sim]"
+            f"{model} needs {error.name}, which is not installed: `pip install 'ringcast[sim]'`"
         ) from None
     return underlay.Underlay(underlay.GRAPHS[model](seed), seed)
 

@@ -51,13 +51,9 @@ class Ledger:
         """Every name that was written to."""
         return list(dict.fromkeys(name for name, _ in self._written))
 
-    def living(self) -> dict[Place, int]:
-        """The acknowledged version of each entry that surely exists: no later write may have deleted it."""
-        return {
-            place: written.acknowledged
-            for place, written in self._written.items()
-            if written.acknowledged and None not in written.values[written.acknowledged - 1 :]
-        }
+    def acknowledged_versions(self) -> dict[Place, int]:
+        """The highest acknowledged version of each entry, a deletion too: what is known of it must not be lost."""
+        return {place: written.acknowledged for place, written in self._written.items() if written.acknowledged}
 
     def judge(self, promised: dict[Place, int], read: Sequence[Entry]) -> list[str]:
         """What is wrong with the entries that a read found, given what was promised when it began."""

@@ -66,7 +66,7 @@ class Endpoint:
 
 
 class Network:
-    """Carries frames between endpoints."""
+    """Carries frames between endpoints. `lost` counts those that loss and cuts took."""
 
     def __init__(self, scheduler: Scheduler, rng: random.Random, default: Link) -> None:
         self.default = default
@@ -75,12 +75,13 @@ class Network:
         self._mailboxes: defaultdict[str, Mailbox] = defaultdict(lambda: Mailbox(self._nobody))
         self._cuts: list[tuple[frozenset[str], frozenset[str]]] = []
         self._clogged: dict[tuple[str, str], list[tuple[Mailbox, Endpoint | None, bytes]]] = {}
-        self._posted = self._doubled = self._lost = self._in_vain = 0
+        self._posted = self._doubled = self._in_vain = 0
+        self.lost = 0
 
     @property
     def sent(self) -> int:
         """How many frames were sent, lost ones too."""
-        return self._posted - self._doubled + self._lost + sum(map(len, self._clogged.values()))
+        return self._posted - self._doubled + self.lost + sum(map(len, self._clogged.values()))
 
     @property
     def delivered(self) -> int:
@@ -111,7 +112,7 @@ class Network:
     def _send(self, source: str, target: str, mailbox: Mailbox, route: Endpoint | None, frame: bytes) -> None:
         if self._cuts or self._clogged:
             if self.is_cut(source, target):
-                self._lost += 1
+                self.lost += 1
                 return
             held = self._clogged.get((source, target))
             if held is not None:
@@ -120,7 +121,7 @@ class Network:
         link = self.default
         rng = self._rng
         if link.loss and rng.random() < link.loss:
-            self._lost += 1
+            self.lost += 1
             return
         # As _post does: most frames take this way.
         self._posted += 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -21,13 +21,14 @@ GARBAGE_EVERY = 50_000
 """Objects between two looks of the collector of garbage: 5 % of a run goes into them otherwise."""
 
 WAITING_EACH = 8
+ENDING = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 def results(work: Callable[[A], R], arguments: Iterable[A], jobs: int) -> Generator[R, None, None]:
     """What `work` makes of each argument, on `jobs` processes. Raises BrokenProcessPool when one of them is killed.
 
-    Ends them then, and when it is closed or interrupted, in the middle of what they do. With a single job it is done
-    here.
+    Ends them then, when `work` raises anything, and when it is closed or interrupted, in the middle of what they do.
+    With a single job it is done here.
     """
     if jobs == 1:
         yield from map(work, arguments)
@@ -37,29 +38,32 @@ def results(work: Callable[[A], R], arguments: Iterable[A], jobs: int) -> Genera
         waiting: deque[Future[R]] = deque()
         try:
             for argument in arguments:
-                with _uninterrupted():
+                with _undisturbed():
                     waiting.append(pool.submit(work, argument))
                 if len(waiting) > WAITING_EACH * jobs:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        except (KeyboardInterrupt, GeneratorExit, BrokenProcessPool):  # the pool asks politely, and waits for ever
+        except BaseException:  # the pool would do first all that waits, which may take hours
             for process in multiprocessing.active_children():
                 process.kill()
             raise
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Have SIGINT wait; it stays blocked in processes that are started meanwhile, which would say where it hit them."""
+def _undisturbed() -> Iterator[None]:
+    """Have SIGINT and SIGTERM wait; they stay blocked in processes that are started meanwhile, which would say where
+    they hit them.
+    """
     came: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handlers = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in ENDING}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 
@@ -70,3 +74,6 @@ def _begin() -> None:
     gc.set_threshold(GARBAGE_EVERY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():  # it ended while this one was started, and no signal comes
+        os._exit(1)

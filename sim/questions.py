@@ -6,6 +6,7 @@ from functools import partial
 
 from chord import ring_state
 from chord.errors import RingcastError
+from chord.host import Host
 from chord.lookup import Walk
 from chord.messages import Entry
 from sim import checks
@@ -28,7 +29,8 @@ class Questions:
         self.pending = 0
         self._stage = stage
         self._watch = watch
-        self._writing: set[Place] = set()
+        self._writing: dict[Place, int] = {}
+        """The version of each write that has no outcome yet."""
 
     def put(self, action: Action) -> None:
         """Write an entry, unless it is being written."""
@@ -67,19 +69,35 @@ class Questions:
                 self._read(self.clients[turn % CLIENTS], name, [via])
 
     def held(self) -> bool:
-        """Whether each entry that surely exists is at its owner and those that ought to hold it with it."""
-        return all(self._held(place, version) for place, version in self.ledger.living().items())
+        """Whether each acknowledged write, deletions too, is at its owner and those that ought to hold it with it.
+
+        So is one that is being written, once somebody has it: its acknowledgement may be on its way.
+        """
+        acknowledged = self.ledger.acknowledged_versions()
+        ought = [*acknowledged.items(), *self._half_written()]
+        return all(self._held(place, version) for place, version in ought)
+
+    def _half_written(self) -> list[tuple[Place, int]]:
+        hosts = [node.host for node in self._stage.cluster.nodes.values()]
+        return [
+            (place, version)
+            for place, version in self._writing.items()
+            if any(self._version(host, place) >= version for host in hosts)
+        ]
 
     def _held(self, place: Place, version: int) -> bool:
         cluster = self._stage.cluster
         owner = checks.right_owner(cluster.members(), cluster.settings.space.key(place[0]))
         member = next(one for one in cluster.nodes[owner.address].host.members if one.me == owner)
         for pointer in (owner, *ring_state.replicas(member.state, self._stage.plan.replicas)):
-            host = cluster.nodes[pointer.address].host
-            entry = host.members[0].store.find(*place, host.kernel.now)
-            if entry is None or entry.version < version:
+            if self._version(cluster.nodes[pointer.address].host, place) < version:
                 return False
         return True
+
+    def _version(self, host: Host, place: Place) -> int:
+        """The version of an entry that a process holds; 0 if it holds none."""
+        entry = host.members[0].store.find(*place, host.kernel.now)
+        return 0 if entry is None else entry.version
 
     def _whom(self, number: int) -> tuple[Client, list[str]]:
         """A client, and the processes on its side that it may ask, in the order in which it does."""
@@ -96,7 +114,7 @@ class Questions:
         if not vias or place in self._writing:
             return
         version = self.ledger.write(place, value)
-        self._writing.add(place)
+        self._writing[place] = version
         ring = client.ring(vias, PATIENCE_S)
         operation = ring.delete(*place, version) if value is None else ring.put(*place, value, LEASE_S, version)
         self.pending += 1
@@ -105,7 +123,7 @@ class Questions:
 
     def _written(self, place: Place, version: int, _result: object, error: RingcastError | None) -> None:
         self.pending -= 1
-        self._writing.discard(place)
+        del self._writing[place]
         if error is None:
             self.ledger.acknowledge(place, version)
 

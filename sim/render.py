@@ -46,10 +46,15 @@ def verdict_table(verdict: Verdict, console: Console) -> None:
     table.add_row("processes at the start", str(verdict.start))
     for kind, times in sorted(verdict.faults.items()):
         table.add_row(f"faults: {kind}", str(times))
+    for what, times in sorted(verdict.left_out.items()):
+        table.add_row(f"left out: {what}", str(times))
+    for kind, times in sorted(verdict.added.items()):
+        table.add_row(f"  instead of what was left out: {kind}", str(times))
     for kind, times in sorted(verdict.asked.items()):
         table.add_row(f"asked: {kind}", str(times))
     table.add_row("writes acknowledged", str(verdict.acknowledged))
     table.add_row("deliveries", str(verdict.deliveries))
+    table.add_row("frames lost", str(verdict.lost))
     table.add_row("states judged", str(verdict.checks))
     table.add_row("ideal after healing", _time(verdict.healed_s))
     table.add_row("run ended at", minutes(verdict.virtual_s))

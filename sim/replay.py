@@ -36,13 +36,17 @@ from sim.recording_file import RecordingFile, Unreadable
 
 
 class Replayed(msgspec.Struct, kw_only=True):
-    """How far a recording matches. `cut_bytes`: the length of its last row, if that was cut short."""
+    """How far a recording matches. `cut_bytes`: the length of its last row, if that was cut short.
+
+    `has_grown`: it is still being recorded, and was replayed as far as it was at first.
+    """
 
     address: str
     events: int
     effects: int
     recorded_s: float
     cut_bytes: int
+    has_grown: bool
     same_code: bool
     python: str
     difference: Difference | None = None
@@ -103,6 +107,7 @@ def _replay(path: Path, file: RecordingFile) -> Replayed:
         effects=0,
         recorded_s=0.0,
         cut_bytes=0,
+        has_grown=False,
         same_code=first.code == digest_of(source.read_bytes() for source in sources),
         python=first.python,
     )
@@ -117,6 +122,7 @@ def _replay(path: Path, file: RecordingFile) -> Replayed:
         report.effects += len(event.effects)
         report.recorded_s = round(event.now - began_at, 6)
     report.cut_bytes = file.cut_bytes
+    report.has_grown = file.has_grown
     return report
 
 

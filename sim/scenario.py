@@ -44,6 +44,10 @@ class ScenarioError(Exception):
     """A line that cannot be carried out."""
 
 
+class NoCommand(ScenarioError):
+    """A line that is no command of a scenario, whatever the ring is like."""
+
+
 class RingBroken(Exception):
     """After a line something holds that must never hold."""
 
@@ -134,7 +138,7 @@ class Scenario:
                     raise RingBroken("; ".join(["the ring does not become ideal", *faults]))
                 self._rounds.append(f"ideal after {counted(rounds, 'round')}")
             case _:
-                raise ValueError("no such command")
+                raise NoCommand(f"{' '.join(words)!r} cannot be carried out: no such command")
 
     def _message(self, receiver: str, sender: str, which: Sequence[str]) -> int:
         """The place of a message on its way."""

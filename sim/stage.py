@@ -28,7 +28,9 @@ class Stuck(Exception):
 class Verdict(msgspec.Struct, kw_only=True):
     """What came of a run. `verdict`: ok, unsafe, or stuck; `findings` say why. Times are virtual seconds.
 
-    `checks` counts the states judged, `healed_s` is how long the ring took to become ideal after the chaos.
+    `checks` counts the states judged, `lost` the frames that loss and splits took, `healed_s` is how long the ring took
+    to become ideal after the chaos. Of the faults, `left_out` are those of the plan that nobody was there for, with
+    why, and `added` those that were done instead of them, so that there were as many as there have to be.
     """
 
     seed: int
@@ -37,7 +39,10 @@ class Verdict(msgspec.Struct, kw_only=True):
     verdict: str = "ok"
     findings: list[str] = []
     deliveries: int = 0
+    lost: int = 0
     faults: dict[str, int] = {}
+    left_out: dict[str, int] = {}
+    added: dict[str, int] = {}
     asked: dict[str, int] = {}
     acknowledged: int = 0
     checks: int = 0
@@ -72,6 +77,11 @@ class Stage:
         """Note that something was done."""
         counts = self.verdict.faults if kind in FAULTS else self.verdict.asked
         counts[kind] = counts.get(kind, 0) + 1
+
+    def leave_out(self, kind: Kind, why: str) -> None:
+        """Note that something of the plan is not done."""
+        counts, what = self.verdict.left_out, f"{kind} ({why})"
+        counts[what] = counts.get(what, 0) + 1
 
     def staying(self) -> list[str]:
         """The processes that are not leaving."""

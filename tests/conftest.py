@@ -19,11 +19,22 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 REAL = {"contract", "fault", "integration"}
 """Folders of tests with real processes, which wait most of the time, and do so one after the other."""
 
+RECKONING = {
+    "tests/integration/experiments/test_analyse.py",
+    "tests/integration/experiments/test_gold.py",
+    "tests/integration/experiments/test_report_page.py",
+    "tests/integration/experiments/test_spread.py",
+    "tests/integration/experiments/test_watch.py",
+    "tests/integration/sim/test_paper_quick.py",
+}
+"""Of those folders what keeps a processor busy, and does not mind how long it takes."""
+
 YIELDS = 10
 
 
 def _is_real(nodeid: str) -> bool:
-    return nodeid.split("/")[1] in REAL
+    file = nodeid.partition("::")[0]
+    return file.split("/")[1] in REAL and file not in RECKONING
 
 
 @pytest.hookimpl(optionalhook=True)

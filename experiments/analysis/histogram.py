@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from experiments.analysis.summary import Latency
+from experiments.ranks import percentile
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 BUCKETS_AN_OCTAVE = 64
 BELOW_ONE = -1
+ROUNDING = 1e-9
+"""Logarithms of powers of two are not whole in every implementation, and these begin a bucket."""
 
 Histogram = Mapping[int, int]
 """From a value, or the number of a bucket, to how many rows have it."""
@@ -25,34 +28,23 @@ def bucket_column(latency_us: Column) -> Column:
     """The bucket of a latency in microseconds, as a Spark expression; -1 for less than 1 us (clocks may differ)."""
     from pyspark.sql import functions
 
-    octave = functions.floor(functions.log2(latency_us) * BUCKETS_AN_OCTAVE).cast("int")
+    octave = functions.floor(functions.log2(latency_us) * BUCKETS_AN_OCTAVE + ROUNDING).cast("int")
     return functions.when(latency_us < 1, BELOW_ONE).otherwise(octave)
 
 
 def bucket(latency_us: int) -> int:
     """The same for one number."""
-    return BELOW_ONE if latency_us < 1 else math.floor(math.log2(latency_us) * BUCKETS_AN_OCTAVE)
+    return BELOW_ONE if latency_us < 1 else math.floor(math.log2(latency_us) * BUCKETS_AN_OCTAVE + ROUNDING)
+
+
+def least_us(number: int) -> int:
+    """A whole number of microseconds that no latency of this bucket is below; 0 for what took less than 1 us."""
+    return 0 if number == BELOW_ONE else math.floor(2 ** (number / BUCKETS_AN_OCTAVE))
 
 
 def middle_us(number: int) -> int:
     """The latency that stands for a bucket, in whole microseconds; exact below 92 us."""
     return 0 if number == BELOW_ONE else round(2 ** ((number + 0.5) / BUCKETS_AN_OCTAVE))
-
-
-def percentile(histogram: Histogram, share: float) -> int:
-    """The smallest value with at least `share` (0 to 1) of all rows at or below it: the nearest-rank percentile."""
-    rank = max(1, math.ceil(share * sum(histogram.values())))
-    seen = 0
-    for value in sorted(histogram):
-        seen += histogram[value]
-        if seen >= rank:
-            return value
-    raise ValueError("a histogram without rows has no percentile")
-
-
-def mean(histogram: Histogram) -> float:
-    """The mean value of all rows; exact when the values are not bucket numbers."""
-    return sum(value * count for value, count in histogram.items()) / sum(histogram.values())
 
 
 def cumulative(histogram: Histogram) -> list[tuple[int, float]]:

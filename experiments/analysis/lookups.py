@@ -6,12 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from experiments.analysis.histogram import Histogram, bucket_column, latency, mean, middle_us, percentile
+from experiments.analysis.histogram import Histogram, bucket_column, latency, least_us, middle_us
 from experiments.analysis.summary import HopCount, Hops, Latency, Lookups
+from experiments.ranks import mean, percentile
 from experiments.traces.run import RunInfo
 
 OK = "ok"
@@ -44,11 +46,34 @@ def cells(lookup: DataFrame, kill_us: Column) -> DataFrame:
 
 
 def latencies(lookup: DataFrame) -> DataFrame:
-    """Latency histograms of answered lookups: `step` is `lookup` (to the owner's name) or `owner` (to the owner)."""
-    steps = lookup.where(f.col("outcome") == OK).select(
-        "run", "mode", f.expr("stack(2, 'lookup', duration_us, 'owner', owner_us) as (step, us)")
+    """Latency histograms: `step` is `lookup` (to the owner's name), `owner` (to the owner), or `failed`."""
+    step = f.when(f.col("outcome") == OK, "lookup").otherwise("failed").alias("step")
+    ways = lookup.select("run", "mode", step, f.col("duration_us").alias("us"))
+    last = lookup.where((f.col("outcome") == OK) & f.col("owner_us").isNotNull()).select(
+        "run", "mode", f.lit("owner").alias("step"), "owner_us"
     )
-    return steps.groupBy("run", "mode", "step", bucket_column(f.col("us")).alias("bucket")).count()
+    counted = [
+        each.groupBy("run", "mode", "step", bucket_column(f.col(each.columns[-1])).alias("bucket")).count()
+        for each in (ways, last)
+    ]
+    return counted[0].unionAll(counted[1])
+
+
+def least_of_longest(histograms: Sequence[Mapping[str, Any]], most: int) -> dict[str, int]:
+    """For each run a time in microseconds that at least `most` of its lookups took, or all: from their histogram."""
+    by_run: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for row in histograms:
+        if row["step"] != "owner":
+            by_run[row["run"]][row["bucket"]] += row["count"]
+    found = {}
+    for run, histogram in by_run.items():
+        seen = 0
+        for number in sorted(histogram, reverse=True):
+            seen += histogram[number]
+            found[run] = least_us(number)
+            if seen >= most:
+                break
+    return found
 
 
 def half_log2(ring_size: int) -> float:

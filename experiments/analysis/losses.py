@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.analysis.histogram import Histogram, latency
 from experiments.analysis.summary import Deliveries, Dissemination, Latency, Subscriber
-from experiments.traces.run import RunInfo
+from experiments.traces.run import RunInfo, SubscriberInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,48 @@ def subscribers(
             )
         )
     return sorted(rows, key=lambda row: row.name)
+
+
+def flow_rows(run: RunInfo, flows: Sequence[Flow], sent: Sequence[Publication]) -> list[dict[str, Any]]:
+    """One row a flow, those included that run.json announces from the first sample on and that got nothing.
+
+    `published` and `lost` are null when no publication row tells what was sent.
+    """
+    announced = run.subscribers or {}
+    last = _last_sequences(flows, sent)
+    first = {(each.topic, each.publisher): each.first for each in sent}
+    rows = []
+    for flow in flows:
+        asked = announced.get(flow.subscriber)
+        pair = flow.topic, flow.publisher
+        start = min(flow.first, first[pair]) if asked and asked.from_start and pair in first else flow.first
+        rows.append(_flow_row(flow, asked, last[pair] - start + 1 if pair in last else None))
+    got = {(flow.topic, flow.publisher, flow.subscriber) for flow in flows}
+    for name, asked in announced.items():
+        for each in sent if asked.from_start else ():
+            if each.topic in asked.topics and (each.topic, each.publisher, name) not in got:
+                pair = each.topic, each.publisher
+                none = Flow(run.run, run.dissemination or "", *pair, name, 0, 0, 0, 0, 0, 0, 0)
+                rows.append(_flow_row(none, asked, last[pair] - each.first + 1))
+    return rows
+
+
+def _flow_row(flow: Flow, asked: SubscriberInfo | None, published: int | None) -> dict[str, Any]:
+    return {
+        "dissemination": flow.mode or None,
+        "topic": flow.topic,
+        "publisher": flow.publisher,
+        "subscriber": flow.subscriber,
+        "label": asked.label if asked else None,
+        "zone": asked.zone if asked else None,
+        "published": published,
+        "delivered": flow.delivered,
+        "distinct": flow.distinct,
+        "lost": None if published is None else published - flow.distinct,
+        "duplicated": flow.delivered - flow.distinct,
+        "total_us": flow.total_us,
+        "max_us": flow.max_us,
+    }
 
 
 def _failover_ms(run: RunInfo, flows: Sequence[Flow]) -> float | None:

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from experiments.analysis import lookups, losses, sweeps, timeline
+from experiments.analysis.counts import Counts
 from experiments.analysis.histogram import Histogram, cumulative, middle_us
-from experiments.analysis.queries import Counts
 from experiments.analysis.summary import LatencyPoint, Summary
 from experiments.traces.parquet import Ingested
 from experiments.traces.run import Part, RunInfo

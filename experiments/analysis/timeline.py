@@ -38,12 +38,14 @@ def seconds(event: DataFrame, delivery: DataFrame, lookup: DataFrame, started_us
     every = (
         moments(event, EVENT, f.col("kind"), "at_us")
         .unionAll(moments(delivery, DELIVERY, f.lit(DELIVERY), "received_us"))
-        .unionAll(moments(lookup, LOOKUP, f.concat(f.lit("lookup "), f.col("outcome")), "start_us"))
+        .unionAll(moments(lookup, LOOKUP, f.col("outcome"), "start_us"))
     )
     second = f.floor(f.col("since_us") / 1_000_000).alias("second")
-    return every.groupBy("run", "what", "kind", second).agg(
+    counted = every.groupBy("run", "what", "kind", second).agg(
         f.count("*").alias("count"), f.min("since_us").alias("first_us"), f.max("since_us").alias("last_us")
     )
+    named = f.when(f.col("what") == LOOKUP, f.concat(f.lit("lookup "), f.col("kind"))).otherwise(f.col("kind"))
+    return counted.withColumn("kind", named)
 
 
 def events(run: RunInfo, found: Sequence[Second]) -> list[Events]:

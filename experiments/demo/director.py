@@ -107,7 +107,7 @@ class Demo:
 
     def _judge(self) -> tuple[Verdict, Summary]:
         with progress_bar() as progress:
-            summary = analyse(self._run, self._master, self._run / "analysis", progress)
+            summary = analyse([self._run], self._master, self._run / "analysis", progress)
         answers = read_answers(self._run / "answers.msgpack")
         verdict = judge(answers, self._before, self._after, self._killed_at, summary)
         verdict.elapsed_s = self._elapsed_s()

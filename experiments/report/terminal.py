@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -17,17 +17,26 @@ from experiments.analysis.summary import BROKEN, KEPT, SOURCE_NAMES, Summary, Ve
 
 MOST_ROWS = 24
 
+SPEED_OVER_S = 300.0
+"""The time left is judged by so many seconds: what is told may come in large steps."""
+
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on standard error that goes away; yields what to call with (what is done, how much, of how much)."""
-    columns = TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+def progress_bar(time_left: bool = False) -> Iterator[Callable[[str, float, float], None]]:
+    """A bar on standard error that goes away; yields what to call with (what is done, how much, of how much).
+
+    It shows the time that has passed, and with `time_left` about how much is to come.
+    """
+    times = [TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()] if time_left else [TimeElapsedColumn()]
+    columns = TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), *times
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal, speed_estimate_period=SPEED_OVER_S
+    ) as bar:
         task = bar.add_task("")
 
-        def report(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=max(1, total))
+        def report(what: str, done: float, total: float) -> None:
+            bar.update(task, description=what, completed=done, total=total or 1)
 
         yield report
 

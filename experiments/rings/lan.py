@@ -6,21 +6,17 @@ however this process ends. A pulled cable loses packets in silence, while each h
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Self
 
 from chord.errors import LocalProtocolError
+from experiments.rings.namespaces import entered, new_space
 
 SIDES = ("left", "right")
 ADDRESSES = {"left": "10.77.0.1", "right": "10.77.0.2"}
-
-_CLONE_NEWNET = 0x4000_0000
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Lan:
@@ -45,16 +41,9 @@ class Lan:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    @contextmanager
-    def inside(self, side: str) -> Iterator[None]:
+    def inside(self, side: str) -> AbstractContextManager[None]:
         """Be on a host: processes that are started meanwhile stay there, and so do ZeroMQ contexts that connect."""
-        outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _enter(self._spaces[side])
-            yield
-        finally:
-            _enter(outside)
-            os.close(outside)
+        return entered(self._spaces[side])
 
     def cut(self) -> None:
         """Pull the cable between the right host and the switch."""
@@ -66,7 +55,7 @@ class Lan:
 
     def _build(self) -> None:
         for name in (*SIDES, "switch"):
-            self._spaces[name] = _new_space()
+            self._spaces[name] = new_space()
             self._open.callback(os.close, self._spaces[name])
         self._ip("switch", "link add switch type bridge")
         self._ip("switch", "link set switch up")
@@ -84,22 +73,3 @@ class Lan:
             done = subprocess.run(["ip", *command.split()], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise LocalProtocolError(f"`ip {command}` failed on the {space}: {done.stderr.strip()}")
-
-
-def _new_space() -> int:
-    """A descriptor of a new network namespace, which no process is in."""
-    outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if _libc.unshare(_CLONE_NEWNET) != 0:
-            why = os.strerror(ctypes.get_errno())
-            raise LocalProtocolError(f"this machine makes no network namespace: {why}; a container may forbid it")
-        made = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        _enter(outside)
-        return made
-    finally:
-        os.close(outside)
-
-
-def _enter(space: int) -> None:
-    if _libc.setns(space, _CLONE_NEWNET) != 0:
-        raise LocalProtocolError(f"cannot enter a network namespace: {os.strerror(ctypes.get_errno())}")

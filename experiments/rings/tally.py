@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chord.amounts import counted
+from experiments.ranks import quantile
 from experiments.rings.outcome import REPLICAS, Options, Outcome
 from experiments.rings.plan import Kind
 
@@ -40,10 +40,10 @@ class Tally:
             "events": {kind: sum(outcome.plan.count(kind) for outcome in outcomes) for kind in KINDS},
             "nodes_min": min((outcome.plan.nodes for outcome in outcomes), default=0),
             "nodes_max": max((outcome.plan.nodes for outcome in outcomes), default=0),
-            "agreed_s_p50": _percentile(agreed, 0.5),
-            "agreed_s_p99": _percentile(agreed, 0.99),
+            "agreed_s_p50": _quantile(agreed, 0.5),
+            "agreed_s_p99": _quantile(agreed, 0.99),
             "agreed_s_max": max(agreed, default=None),
-            "copied_s_p50": _percentile(copied, 0.5),
+            "copied_s_p50": _quantile(copied, 0.5),
             "copied_s_max": max(copied, default=None),
             "not_copied": sum(not outcome.broken and outcome.copied_s is None for outcome in outcomes),
             "writes": sum(outcome.puts for outcome in outcomes),
@@ -88,6 +88,5 @@ def _by_verdict(wrong: Iterable[str]) -> dict[str, int]:
     return dict(Counter(what.partition(":")[0] for what in wrong))
 
 
-def _percentile(values: Sequence[float], fraction: float) -> float | None:
-    """The smallest value that so many of them do not exceed."""
-    return sorted(values)[max(0, math.ceil(len(values) * fraction) - 1)] if values else None
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    return quantile(sorted(values), share) if values else None

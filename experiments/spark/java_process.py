@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -31,10 +31,14 @@ class SparkFailed(RingcastError):
 
 
 class JavaProcess:
-    """At most one Java process, which writes its log and its temporary files into `scratch`."""
+    """At most one Java process, which writes its log and its temporary files into `scratch`.
 
-    def __init__(self, scratch: Path) -> None:
+    It inherits the descriptors `inherited`: a lock among them is held until it has ended as well.
+    """
+
+    def __init__(self, scratch: Path, inherited: Sequence[int] = ()) -> None:
         self._scratch = scratch
+        self._inherited = inherited
         self._lock = Lock()
         self._killed = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,6 +108,7 @@ class JavaProcess:
                 stdout=log,
                 stderr=log,
                 process_group=0,
+                pass_fds=self._inherited,
             )
         return self._process
 

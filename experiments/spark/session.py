@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -25,40 +26,38 @@ from pyspark.sql import SparkSession
 from broker.java import choose
 from experiments.spark.class_archive import option_to_use
 from experiments.spark.java_process import JavaProcess, SparkFailed
+from experiments.spark.settings import settings_of
 
-DRIVER_MEMORY = "1g"
 STOP_TIMEOUT_S = 10.0
-
-# The client compiler alone starts faster and costs little on tables of this size.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
 
 # py4j logs through the root logger that a Java does not answer, with a traceback; whoever called it is told anyway.
 NO_LOG = logging.NullHandler()
-
-LOGGING = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
-"""
 
 
 class Session:
     """A session that starts in the background: `get` waits for it, `stop` and `kill` end it whatever its state.
 
     As a context manager it stops at the end, and is killed when an exception (Ctrl-C among them) ends the block.
-    One at a time in a process. `java_options` replaces the use of the class archive.
+    One at a time in a process. `java_options` replaces the use of the class archive; `conf` adds settings of Spark, or
+    replaces ours; `large` is for data whose reading takes longer than the start; `inherited` are descriptors that Java
+    is to hold as well.
     """
 
-    def __init__(self, master: str = "local[2]", java_options: str | None = None) -> None:
+    def __init__(
+        self,
+        master: str = "local[2]",
+        java_options: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        large: bool = False,
+        inherited: Sequence[int] = (),
+    ) -> None:
         logging.getLogger().addHandler(NO_LOG)
         self._scratch = Path(tempfile.mkdtemp(prefix="ringcast-spark-"))
-        self._java = JavaProcess(self._scratch)
+        self._java = JavaProcess(self._scratch, inherited)
         self._started: Future[SparkSession] = Future()
-        self._thread = Thread(target=self._run, args=(master, java_options), name="spark-start", daemon=True)
+        self._thread = Thread(
+            target=self._run, args=(master, java_options, conf or {}, large), name="spark-start", daemon=True
+        )
         atexit.register(self.kill)  # whatever happens before a `with` block is entered
         self._thread.start()
 
@@ -100,11 +99,11 @@ class Session:
         else:
             self.kill()
 
-    def _run(self, master: str, java_options: str | None) -> None:
+    def _run(self, master: str, java_options: str | None, conf: Mapping[str, str], large: bool) -> None:
         try:
             java = choose(os.environ)
             options = option_to_use(java) if java_options is None else java_options
-            settings = _settings(master, self._scratch, options)
+            settings = {**settings_of(master, self._scratch, options, large), **conf}
             spark = _connected(self._java.launch(settings, java), settings)
         except BaseException as error:
             self._started.set_exception(error)
@@ -115,6 +114,8 @@ class Session:
 def _connected(gateway: JavaGateway, settings: dict[str, str]) -> SparkSession:
     """A session that has loaded what every query needs. Raises SparkFailed."""
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    # The setting is for spark-submit alone: a context asks the environment which Python its workers are, or takes any.
+    os.environ.setdefault("PYSPARK_PYTHON", settings["spark.pyspark.python"])
     try:
         spark = SparkSession(SparkContext(conf=configuration, gateway=gateway))
         _warm(spark)
@@ -126,29 +127,6 @@ def _connected(gateway: JavaGateway, settings: dict[str, str]) -> SparkSession:
 def _warm(spark: SparkSession) -> None:
     """Have Java load what every query needs, which takes seconds the first time."""
     spark.range(8).selectExpr("id % 2 as k", "id").groupBy("k").sum("id").toArrow()
-
-
-def _settings(master: str, scratch: Path, java_options: str) -> dict[str, str]:
-    log4j = scratch / "log4j2.properties"
-    log4j.write_text(LOGGING)
-    places = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Djava.io.tmpdir={scratch}"
-    return {
-        "spark.master": master,
-        "spark.app.name": "ringcast",
-        "spark.driver.memory": DRIVER_MEMORY,
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options} {places}",
-        "spark.local.dir": str(scratch),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "8192",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-    }
 
 
 def _first_line(error: Exception) -> str:

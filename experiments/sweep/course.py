@@ -1,24 +1,81 @@
-"""The course of a sweep: cell after cell, each in a part of the run directory with a run.json of its own."""
+"""The course of a sweep: first what Spark spreads, then cell after cell. One that fails is told, the rest goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+import traceback
+from collections.abc import Callable, Sequence
 
-from experiments.analysis.queries import Progress
-from experiments.sweep.clients import sweep_clients
-from experiments.sweep.lookups import sweep_ring
-from experiments.sweep.plan import Plan
+from chord.errors import RingcastError
+from experiments.sweep.cells import Cell, Place, PlaceRun
+from experiments.sweep.directory import SweepDirectory
+from experiments.sweep.estimate import estimate_s
+from experiments.traces.run import RunInfo
+
+Progress = Callable[[str, float, float], None]
+"""What is done, how much, of how much."""
+
+PlaceOf = Callable[[Place], PlaceRun]
+
+Spread = Callable[[SweepDirectory, Sequence[Cell], Callable[[str, float], None]], dict[str, str]]
+"""Runs static cells side by side, tells which one is under way and how many estimated seconds are done, returns why
+cells failed, by name."""
 
 
-def sweep(plan: Plan, progress: Progress) -> None:
-    """Measure every cell. Raises ProcessFailed; parts that were done by then stay."""
-    plan.out.mkdir(parents=True, exist_ok=True)
-    for size, part in plan.rings():
-        sweep_ring(part, size, plan.lookups, _telling(progress, f"ring of {size}", plan.lookups))
-    for mode, clients, part in plan.client_cells():
-        sweep_clients(part, mode, clients, _telling(progress, f"{clients} {mode}", clients // 2))
+def sweep(
+    directory: SweepDirectory, places: PlaceOf, progress: Progress, spread: Spread | None = None
+) -> dict[str, str]:
+    """Run every cell that is not finished; returns why cells failed, by name. `progress` hears estimated seconds.
+
+    Static cells are left to `spread`, if there is one.
+    """
+    expected = {cell.name: estimate_s(cell) for cell in directory.waiting}
+    total_s, before_s = sum(expected.values()), 0.0
+    failed: dict[str, str] = {}
+    together = [cell for cell in directory.waiting if spread is not None and cell.place == "static"]
+    if spread is not None and together:
+        failed = spread(directory, together, lambda what, done_s: progress(what, done_s, total_s))
+        before_s = sum(expected[cell.name] for cell in together)
+    for cell in directory.waiting:
+        if cell in together:
+            continue
+        share = expected[cell.name]
+        telling = _telling(progress, cell.name, before_s, share, total_s)
+        telling(0, 1)
+        reason = _run(directory, cell, places, telling)
+        if reason is not None:
+            failed[cell.name] = reason
+        before_s += share
+        telling(1, 1)
+    return failed
 
 
-def _telling(progress: Progress, what: str, total: int) -> Callable[[int], None]:
-    progress(what, 0, total)
-    return lambda done: progress(what, done, total)
+def _run(directory: SweepDirectory, cell: Cell, places: PlaceOf, told: Callable[[int, int], None]) -> str | None:
+    """Run one cell; returns why it failed, if it did."""
+    folder = directory.begin(cell)
+    began = time.monotonic()
+    return conclude(directory, cell, began, lambda: places(cell.place)(cell, folder, told))
+
+
+def conclude(directory: SweepDirectory, cell: Cell, began: float, outcome: Callable[[], RunInfo]) -> str | None:
+    """Note that a cell is finished, or why it failed, which is returned; `outcome` is called for the one or the other.
+
+    `began` is when it began by the monotonic clock.
+    """
+    try:
+        run = outcome()
+    except (RingcastError, OSError) as error:
+        reason = str(error) or type(error).__name__
+    except Exception as error:  # a place with a mistake in it does not take the cells of other places with it
+        reason = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+    else:
+        directory.finish(cell, run, time.monotonic() - began)
+        return None
+    directory.fail(cell, reason, time.monotonic() - began)
+    return reason.splitlines()[0]
+
+
+def _telling(
+    progress: Progress, what: str, before_s: float, share_s: float, total_s: float
+) -> Callable[[int, int], None]:
+    return lambda done, of: progress(what, before_s + share_s * done / max(1, of), total_s)

@@ -1,32 +1,33 @@
-"""From spool files to Parquet, one folder a table (the bronze layer): `RUN/parquet/<table>/part-*.parquet`.
+"""From spool files to Parquet, one folder a table (the bronze layer): `RUN/parquet/<table>/*.parquet`.
 
-Rows stay as they were written; only those in the wrong form are dropped, and counted. Memory holds one spool file and
-one row group a table. A second ingestion replaces the first.
+Rows stay as they were written; only those in the wrong form are left out, and counted. What was read before is not read
+again: an ingestion adds one file a table with the rows of new spool files, and of what old ones grew by. Memory holds
+one spool file and one row group a table.
 """
 
 from __future__ import annotations
 
 import gc
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from experiments.traces.run import BadRun, Part, RunInfo, parts
+from experiments.traces.changes import Change, changes, read
+from experiments.traces.compacting import compact
+from experiments.traces.forgetting import forget
+from experiments.traces.manifest import PARQUET, PartSeen, Seen, Store, told
+from experiments.traces.run import RunInfo, parts
 from experiments.traces.schema import TABLES, Table
-from experiments.traces.spools import Damage, Row, read_spool
+from experiments.traces.spools import Damage, Row
+from experiments.traces.writing import ROWS_PER_GROUP, Writers
 
-PARQUET = "parquet"
-ROWS_PER_GROUP = 100_000
-ROWS_PER_FILE = 2_000_000
+__all__ = ["PARQUET", "Ingested", "ingest", "silent"]
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes read so far and the bytes there are."""
+"""Called with the bytes read so far and the bytes there are to read."""
 
 
 def silent(done: int, total: int) -> None:
@@ -35,7 +36,7 @@ def silent(done: int, total: int) -> None:
 
 @dataclass(slots=True)
 class Ingested:
-    """What an ingestion read and wrote: rows a table, spool files, bytes read, and what it had to pass over."""
+    """What a run holds: rows a table, and what had to be passed over; and what this ingestion read of it."""
 
     rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 0))
     files: int = 0
@@ -44,48 +45,71 @@ class Ingested:
 
 
 def ingest(run: Path, progress: Progress = silent) -> Ingested:
-    """Rebuild `run/parquet` from every spool file of the run. Raises BadRun."""
+    """Bring `run/parquet` up to what its spool files hold. Raises BadRun."""
     found = parts(run)
-    total = sum(_size(path) for part in found for path in part.spools())
-    fresh = run / (PARQUET + ".new")
-    try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-    except OSError as error:
-        raise BadRun(f"{run} cannot be written ({error.strerror}); copy it to a place that can") from None
+    store = Store(run)
+    manifest = store.manifest
+    plan = changes(found, manifest)
+    total = sum(change.bytes for change in plan.read)
     result = Ingested()
-    with _no_collector(), _Writers(fresh) as writers:
-        for part in found:
-            _ingest_part(part, writers, result, lambda: progress(result.bytes_read, total))
-    shutil.rmtree(run / PARQUET, ignore_errors=True)
-    fresh.rename(run / PARQUET)
+    forget(store, plan.stale)
+    if plan.read or not all(manifest.bronze.values()):
+        manifest.generation += 1
+        with _no_collector(), Writers(store.folder, manifest.generation) as writers:
+            writers.open([table for table in TABLES.values() if not manifest.bronze[table.name]])
+            _ingest(plan.read, store, writers, result, lambda: progress(result.bytes_read, total))
+        for name, files in writers.written.items():
+            manifest.bronze[name].update(files)
+            manifest.pending[name] += [file for file, rows in files.items() if rows]
+        compact(store)
+        store.save()
+    result.rows = manifest.rows()
+    result.damage.add(manifest.damage())
     return result
 
 
-def _ingest_part(part: Part, writers: _Writers, result: Ingested, report: Callable[[], None]) -> None:
+def _ingest(
+    plan: Sequence[Change], store: Store, writers: Writers, result: Ingested, report: Callable[[], None]
+) -> None:
+    """Read what is new, part by part, and keep what was read in the manifest."""
     pending: dict[type, list[Row]] = {table.row: [] for table in TABLES.values()}
-    for path in part.spools():
-        for row in read_spool(path, result.damage):
+    for index, change in enumerate(plan):
+        info = change.part.info
+        seen = store.manifest.parts.setdefault(info.run, PartSeen(told=told(info)))
+        reading, beginning = read(change)
+        for row in reading.rows:
             pending[type(row)].append(row)
+        settled = seen.spools[change.name].settled if change.start else Damage()
+        settled.add(reading.settled)
+        last = index + 1 == len(plan) or plan[index + 1].part is not change.part
         for table in TABLES.values():
-            _write(table, pending[table.row], ROWS_PER_GROUP, part.info, writers, result)
+            settled.bad_rows += _write(table, pending[table.row], 1 if last else ROWS_PER_GROUP, info, writers)
+        if reading.settled.unreadable:  # another ingestion may have more luck
+            result.damage.add(reading.settled)
+        else:
+            seen.spools[change.name] = Seen(
+                end=reading.end,
+                size=change.size,
+                changed_ns=change.changed_ns,
+                head=beginning,
+                settled=settled,
+                open=reading.open,
+            )
         result.files += 1
-        result.bytes_read += _size(path)
+        result.bytes_read += change.bytes
         report()
-    for table in TABLES.values():
-        _write(table, pending[table.row], 1, part.info, writers, result)
 
 
-def _write(table: Table, pending: list[Row], least: int, run: RunInfo, writers: _Writers, result: Ingested) -> None:
-    """Write row groups while `least` rows or more are pending, and take them off."""
+def _write(table: Table, pending: list[Row], least: int, run: RunInfo, writers: Writers) -> int:
+    """Write row groups while `least` rows or more are pending, and take them off; how many were in the wrong form."""
+    bad = 0
     while len(pending) >= least:
         rows, pending[:ROWS_PER_GROUP] = pending[:ROWS_PER_GROUP], []
-        written = 0
+        bad += len(rows)
         for batch in _batches(table, rows, run):
             writers.write(table, batch)
-            written += batch.num_rows
-        result.rows[table.name] += written
-        result.damage.bad_rows += len(rows) - written
+            bad -= batch.num_rows
+    return bad
 
 
 def _batches(table: Table, rows: Sequence[Row], run: RunInfo) -> Iterator[pa.RecordBatch]:
@@ -108,45 +132,3 @@ def _no_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-class _Writers:
-    """One growing Parquet file a table; a new one after 2,000,000 rows. Every table has at least an empty file."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._open: dict[str, pq.ParquetWriter] = {}
-        self._rows = dict.fromkeys(TABLES, 0)
-        self._files = dict.fromkeys(TABLES, 0)
-
-    def __enter__(self) -> _Writers:
-        for table in TABLES.values():
-            self._writer(table)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        for writer in self._open.values():
-            writer.close()
-
-    def write(self, table: Table, batch: pa.RecordBatch) -> None:
-        """Append one row group."""
-        if self._rows[table.name] >= ROWS_PER_FILE:
-            self._open.pop(table.name).close()
-            self._rows[table.name] = 0
-        self._writer(table).write_batch(batch, row_group_size=ROWS_PER_GROUP)
-        self._rows[table.name] += batch.num_rows
-
-    def _writer(self, table: Table) -> pq.ParquetWriter:
-        writer = self._open.get(table.name)
-        if writer is None:
-            path = self._directory / table.name / f"part-{self._files[table.name]:05d}.parquet"
-            path.parent.mkdir(exist_ok=True)
-            writer = self._open[table.name] = pq.ParquetWriter(path, table.arrow(), compression="zstd")
-            self._files[table.name] += 1
-        return writer

@@ -17,6 +17,7 @@ from experiments.traces.spools import started_us
 RUN_FILE = "run.json"
 TRACES = "traces"
 WRITTEN_HERE = ("parquet", "analysis")
+SAID_WHEN_NULL = ("ring_size", "successors", "bits", "seed")
 
 
 class BadRun(LocalProtocolError):
@@ -41,6 +42,11 @@ class RunInfo(msgspec.Struct, kw_only=True):
     `ring_size`, `successors` and `bits` are null when nobody knows them. `kill_us` is the time of a `kill -9`, in
     microseconds since the epoch, and `primary_kill_us` that of the primary of `killed_zone`; `seed` belongs to
     simulated runs. `clients` is how many publishers and subscribers there were, in a run that is about their number.
+
+    The rest is what a sweep varies: virtual nodes of each process, the routing `mode` of its lookups, how samples
+    travelled (`dissemination`) and between how many; which `plan` and `cell`, and the `repeat` of it, on what
+    `machine`; the `faults` that were done, each with `kind`, `at_us` (since the epoch) and `target`. `finished_us` is
+    when the run ended, and stays null in one that did not.
     """
 
     run: str
@@ -57,6 +63,18 @@ class RunInfo(msgspec.Struct, kw_only=True):
     killed_zone: str | None = None
     clients: int | None = None
     subscribers: dict[str, SubscriberInfo] | None = None
+    vnodes: int | None = None
+    mode: str | None = None
+    dissemination: str | None = None
+    publishers: int | None = None
+    subscriber_count: int | None = None
+    payload_bytes: int | None = None
+    repeat: int | None = None
+    plan: str | None = None
+    cell: str | None = None
+    machine: dict[str, Any] | None = None
+    faults: list[dict[str, Any]] | None = None
+    finished_us: int | None = None
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def save(self, directory: Path) -> Path:
@@ -64,7 +82,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
         directory.mkdir(parents=True, exist_ok=True)
         named: dict[str, Any] = msgspec.to_builtins(self)
         named.pop("extra")
-        content = {key: value for key, value in named.items() if value is not None or key == "seed"}
+        content = {key: value for key, value in named.items() if value is not None or key in SAID_WHEN_NULL}
         path = directory / RUN_FILE
         written = directory / (RUN_FILE + ".new")
         written.write_bytes(msgspec.json.format(msgspec.json.encode({**self.extra, **content}), indent=2) + b"\n")
@@ -124,8 +142,8 @@ def _bare(run: Path) -> Part:
     """Spool files without a run.json, in `run` or in its `traces/`: a run of which only the name is known."""
     if run.resolve().name == TRACES and (run.resolve().parent / RUN_FILE).exists():
         raise BadRun(f"{run} belongs to the run in {run.resolve().parent}; give that directory")
-    traces = next((folder for folder in (run, run / TRACES) if _spools(folder)), None)
-    if traces is None:
+    traces, spools = next(((folder, found) for folder in (run, run / TRACES) if (found := _spools(folder))), (run, []))
+    if not spools:
         raise BadRun(
             f"{run} holds no {RUN_FILE}, neither in itself nor in a folder below, and no trace files; "
             "give the directory of a run, or of `dht lookup --trace`"
@@ -138,13 +156,15 @@ def _bare(run: Path) -> Part:
         successors=None,
         bits=None,
         commit="unknown",
-        started_us=min(map(started_us, _spools(traces))),
+        started_us=min(map(started_us, spools)),
     )
     return Part(info, traces)
 
 
 def _spools(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.trace"), *folder.glob("*.part")])
+    """Each once, also if its writer gives it its final name between the two listings: so the final names come last."""
+    by_stem = {path.stem: path for ending in ("*.part", "*.trace") for path in folder.glob(ending)}
+    return sorted(by_stem.values())
 
 
 def _ours(relative: Path) -> bool:

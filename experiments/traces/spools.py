@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -49,25 +49,65 @@ class Damage:
     unknown_rows: int = 0
     newer_files: int = 0
     unreadable: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """Which spool files the above was found in."""
+
+    def add(self, other: Damage) -> None:
+        """Count what `other` counted too."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, each.name) for each in fields(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a spool file from some place on, and the place where the next reading goes on.
+
+    What ends the file and is no whole row may become one: `end` lies before it, and `open` is what it counts as if it
+    stays like that. `settled` is what was passed over before it.
+    """
+
+    rows: list[Row]
+    end: int
+    settled: Damage
+    open: Damage
+
+
+def read_on(path: Path, start: int = 0) -> Reading:
+    """The rows of one spool file (up to 100,000, which fit memory) from byte `start` on, without its headers."""
+    settled, last = Damage(), Damage()
+    data = _bytes(path, start, settled)
+    end = len(data)
+    rows = _whole(data)
+    if rows is None:
+        rows, end = _piecewise(data, settled, last)
+    headers = [row for row in rows if type(row) is HeaderTrace]
+    settled.newer_files += any(header.schema > SCHEMA_VERSION for header in headers)
+    return Reading([row for row in rows if type(row) is not HeaderTrace], start + end, settled, last)
 
 
 def read_spool(path: Path, damage: Damage) -> list[Row]:
-    """The rows of one spool file (up to 100,000, which fit memory) without its headers."""
-    data = _bytes(path, damage)
-    rows = _whole(data)
-    if rows is None:
-        rows = list(_piecewise(data, damage))
-    headers = [row for row in rows if type(row) is HeaderTrace]
-    damage.newer_files += any(header.schema > SCHEMA_VERSION for header in headers)
-    return [row for row in rows if type(row) is not HeaderTrace]
+    """All rows of one spool file; what is not read adds to `damage`."""
+    reading = read_on(path)
+    damage.add(reading.settled)
+    damage.add(reading.open)
+    return reading.rows
 
 
 def started_us(path: Path) -> int:
-    """When the writer of a spool file began, by its header; when the file last changed, if that cannot be read."""
-    with suppress(OSError, *_UNDECODABLE), path.open("rb") as file:
-        header = msgspec.convert(_unpacker(file.read(HEADER_BYTES)).unpack(), HeaderTrace)
-        return header.started_us
-    return path.stat().st_mtime_ns // 1000 if path.exists() else time.time_ns() // 1000
+    """When the writer of a spool file began, by its header; when the file last changed, if that cannot be read.
+
+    Now, if it went away.
+    """
+    for name in (path, path.with_suffix(".trace")):  # its writer may rename it at this moment
+        with suppress(OSError, *_UNDECODABLE), name.open("rb") as file:
+            header = msgspec.convert(_unpacker(file.read(HEADER_BYTES)).unpack(), HeaderTrace)
+            return header.started_us
+        with suppress(OSError):
+            return name.stat().st_mtime_ns // 1000
+    return time.time_ns() // 1000
 
 
 def _whole(data: bytes) -> list[Row] | None:
@@ -86,8 +126,12 @@ def _whole(data: bytes) -> list[Row] | None:
         return None
 
 
-def _piecewise(data: bytes, damage: Damage) -> Iterator[Row]:
-    """The rows of a damaged file, one by one, passing over what lies between them."""
+def _piecewise(data: bytes, settled: Damage, last: Damage) -> tuple[list[Row], int]:
+    """The rows of a damaged file, one by one, passing over what lies between them; and where the last of them ends.
+
+    What comes after it counts in `last`.
+    """
+    rows: list[Row] = []
     position = 0
     while position < len(data):
         for row, end in _objects(data, position):
@@ -95,21 +139,42 @@ def _piecewise(data: bytes, damage: Damage) -> Iterator[Row]:
                 break
             position = end
             if row[0] not in TAGS:
-                damage.unknown_rows += 1
+                settled.unknown_rows += 1
                 continue
             try:
-                yield msgspec.convert(row, _ANY_ROW)
+                rows.append(msgspec.convert(row, _ANY_ROW))
             except msgspec.ValidationError:
-                damage.bad_rows += 1
+                settled.bad_rows += 1
         if position < len(data):
-            position = _pass_over(data, position, damage)
+            following = START.search(data, position + 1)
+            if following is None:
+                _count_last(data, position, last)
+                break
+            _count_garbage(following.start() - position, settled)
+            position = following.start()
+    return rows, position
 
 
-def _bytes(path: Path, damage: Damage) -> bytes:
-    """The content, also of a file that its writer renames from `.part` to `.trace` at this moment."""
+def _count_last(data: bytes, position: int, damage: Damage) -> None:
+    """The end of a file, in which no row begins any more, unless it is the one that was cut."""
+    if START.match(data, position):
+        damage.cut_tails += 1
+    else:
+        _count_garbage(len(data) - position, damage)
+
+
+def _count_garbage(size: int, damage: Damage) -> None:
+    damage.garbage += 1
+    damage.garbage_bytes += size
+
+
+def _bytes(path: Path, start: int, damage: Damage) -> bytes:
+    """The content from `start` on, also of a file that its writer renames from `.part` to `.trace` at this moment."""
     for name in (path, path.with_suffix(".trace")):
         try:
-            return name.read_bytes()
+            with name.open("rb") as file:
+                file.seek(start)
+                return file.read()
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -142,15 +207,3 @@ def _unpacker(data: bytes | memoryview) -> msgpack.Unpacker:
     )
     unpacker.feed(data)
     return unpacker
-
-
-def _pass_over(data: bytes, position: int, damage: Damage) -> int:
-    """Where reading goes on after the bytes at `position`, which are no whole row."""
-    found = START.search(data, position + 1)
-    if found is None and START.match(data, position):
-        damage.cut_tails += 1
-        return len(data)
-    end = found.start() if found else len(data)
-    damage.garbage += 1
-    damage.garbage_bytes += end - position
-    return end

@@ -18,7 +18,7 @@ from sim.paper.churning import MEAN_LATENCY_S, Churning, exponential
 from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.published import CHURN_FAILED, CHURN_PATH, CHURN_TIMEOUTS, TO_BE_CHECKED
-from sim.paper.series import one_legend, series
+from sim.paper.series import legend_below, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ COLUMNS = (
 SHOWN = (
     *("kind", "rate", "lookups", "path", PATH, "time-outs", TIMEOUTS),
     *("failed", "failed twice", FAILED),
+)
+NOTES = (
+    "rate: joins, and leaves or crashes (kind), a second; path, time-outs: of a lookup, in the mean",
+    f"failed: lookups that fail at first, failed twice: also when asked once more; of so many lookups, not of {OF:,}",
 )
 
 SETTINGS = Settings(
@@ -119,7 +123,7 @@ def table(measured: Sequence[Measured]) -> Table:
         if published is not None:
             at_most = published / OF * lookups
             agrees.append((f"{where} at most {at_most:g} fail at first", failed <= at_most))
-    return Table(COLUMNS, rows, agrees, SHOWN)
+    return Table(COLUMNS, rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
@@ -143,9 +147,9 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     sizes = ", ".join(f"{kind}: {counted(number, 'node')}" for kind, number in nodes.items())
     axes.set_xlabel(f"joins, and leaves or crashes, a second ({sizes})")
     axes.set_ylabel(f"lookups of {OF:,} that fail at first")
-    right.set_ylabel("mean path length, and time-outs, of a lookup")
+    right.set_ylabel("path length, and time-outs, in the mean")
     right.set_ylim(0.0, 8.0)
-    one_legend(axes, right, fontsize="x-small", ncols=2, title=f"crosses: published (table III: {TO_BE_CHECKED})")
+    legend_below(axes, right, fontsize="x-small", ncols=3, title=f"crosses: published (table III: {TO_BE_CHECKED})")
 
 
 FIGURE = Figure(

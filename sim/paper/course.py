@@ -72,7 +72,7 @@ def _kept(cell: Cell) -> Result | None:
         return None
     try:
         kept = msgspec.json.decode((cell.folder / RESULT).read_bytes(), type=Kept)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return kept.result if kept.parameters == cell.parameters and kept.commit == cell.commit else None
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POWER = 12
+NOTES = (
+    "share: of the lookups, which took so many hops to the key's predecessor",
+    "binomial: share of the distances with so many bits that are one, each of which takes a finger",
+)
 TOLERANCE = 0.02
 
 
@@ -47,7 +51,7 @@ def table(measured: Sequence[Measured]) -> Table:
     middle = mean(total(one.result["counts"] for one in measured))
     expected = half_log2(int(measured[0].parameters["nodes"]))
     agrees = [(f"mean within {TOLERANCE} of {expected:.3f}", abs(middle - expected) <= TOLERANCE)] if expected else []
-    return Table(["hops", "share", "binomial"], rows, agrees)
+    return Table(["hops", "share", "binomial"], rows, agrees, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

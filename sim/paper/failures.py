@@ -51,6 +51,11 @@ SHOWN = (
     *("time-outs", TIMEOUTS, "reference time-outs"),
     *("lost", "reference lost or wrong"),
 )
+NOTES = (
+    "list: entries of a successor list; failed: the probability with which each node has failed",
+    "path, time-outs: living and dead members that a lookup asks after the first one, in the mean",
+    "lost: lookups that fail, of 10,000; reference: of a reference simulator, lost or wrong of 9,999",
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -171,7 +176,7 @@ def table(measured: Sequence[Measured]) -> Table:
     columns = ["list", "failed", "lookups", "path", "path p99", "path by rule"]
     columns += ["time-outs", "time-outs p99", "sd of rings", "time-outs by rule", "lost", "wrong"]
     columns += [PATH, TIMEOUTS, "reference path", "reference time-outs", "reference lost or wrong"]
-    return Table(columns, rows, agrees, SHOWN)
+    return Table(columns, rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

@@ -31,13 +31,16 @@ class Measured:
 class Table:
     """Rows for people and for CSV. `agrees`: what was expected of the figure, and whether it came out so.
 
-    A terminal has no room for all columns of some: it shows those of `shown`, or all if there are none.
+    A terminal has no room for all columns of some: it shows those of `shown`, or all if there are none; and of the rows
+    those whose numbers, from 0, are in `telling`, or the first ones. `notes` are lines that stand below them.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Value | None]]
     agrees: Sequence[tuple[str, bool]] = field(default_factory=tuple)
     shown: Sequence[str] = field(default_factory=tuple)
+    telling: Sequence[int] = field(default_factory=tuple)
+    notes: Sequence[str] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True)

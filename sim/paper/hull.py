@@ -23,6 +23,7 @@ from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
 from sim.paper.hull_points import lower_hull, points_of
 from sim.paper.hull_settings import DEFAULT, tried, tried_by
 from sim.paper.owners import Question
+from sim.paper.series import legend_below
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ COLUMNS = (
     *("bytes/node/s", "median ms", "mean ms", "p99 ms", "lookups", "right", "on the hull"),
 )
 SHOWN = tuple(column for column in COLUMNS if column not in ("median ms", "lookups"))
+NOTES = (
+    "bytes/node/s: of the frames that a node sends; mean, p99: latency of a lookup; right: share of the lookups",
+    "on the hull: no mixture of other settings is faster for as many bytes",
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -141,7 +146,7 @@ def table(measured: Sequence[Measured]) -> Table:
                 cheapest is default,
             )
         )
-    return Table(COLUMNS, rows, agrees, SHOWN)
+    return Table(COLUMNS, rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
@@ -157,9 +162,16 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         default = next(place for place, point in zip(places, points, strict=True) if point.tried == DEFAULT)
         axes.plot(*default, "*", color=colour, markersize=15, label=f"dht join: {DEFAULT}")
     axes.set_xscale("log")
+    axes.margins(x=0.12, y=0.1)  # what stands beside the outermost points stays within the frame
     axes.set_xlabel("bytes of frames that a node sends a second (simulated)")
     axes.set_ylabel("mean latency of a lookup, ms (simulated)")
-    axes.legend(fontsize="small", title="stabilize s / successors / fingers s / virtual nodes", title_fontsize="small")
+    legend_below(
+        axes,
+        fontsize="small",
+        ncols=2,
+        title="stabilize s / successors / fingers s / virtual nodes",
+        title_fontsize="small",
+    )
 
 
 FIGURE = Figure(

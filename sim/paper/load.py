@@ -27,7 +27,7 @@ from sim.paper.published import (
     LOAD_99TH_REFERENCE,
     LOAD_MOST_BY_KEYS,
 )
-from sim.paper.series import series
+from sim.paper.series import legend_below, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ LOW, HIGH, FLAT = 4.6, 4.8, 1.65
 SHOWN = (
     *("keys", "virtual", "p1", "published p1", "p99", "published p99"),
     *("most", "published most"),
+)
+NOTES = (
+    "virtual: virtual nodes of each node",
+    "p1, p99, most: keys of a node over the mean, 1st and 99th percentile of the nodes, and of the fullest one",
 )
 
 
@@ -136,7 +140,7 @@ def table(measured: Sequence[Measured]) -> Table:
         agrees.append((f"{name}: within 2 % of the {theory:.2f} of random identifiers", abs(p99 / theory - 1) <= 0.02))
     columns = ["keys", "virtual", "rings", "mean", "p1", "p99", "error", "most", "empty"]
     published_too = ["published p1", "published p99", "published most", "reference p1", "reference p99"]
-    return Table([*columns, *published_too, "expected p99"], rows, agrees, SHOWN)
+    return Table([*columns, *published_too, "expected p99"], rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
@@ -153,7 +157,7 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     axes.set_xticks(places, names, rotation=45)
     axes.set_xlabel(f"keys, one virtual node (figure 8)    |    virtual nodes, {keys[-1]:,} keys (figure 9)")
     axes.set_ylabel("keys per node, over the mean")
-    axes.legend(loc="upper right")
+    legend_below(axes, fontsize="small", ncols=3)
 
 
 FIGURE = Figure(

@@ -40,6 +40,10 @@ SHOWN = (
     *("replicas", "failed", "not found", "published not found", "holders failed"),
     *("expected", "wrong", "unanswered", "mended s"),
 )
+NOTES = (
+    "replicas: holders of each key; not found, holders failed, expected: shares of the keys",
+    "wrong, unanswered: how many of all keys; wrong: found though all holders failed, or the other way round",
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -138,7 +142,7 @@ def table(measured: Sequence[Measured]) -> Table:
             close = abs(missing - failed) <= DEVIATIONS * deviation(failed, nodes, keys)
             agrees.append((f"{name}: {LOST_KEYS}, within {DEVIATIONS:.0f} standard deviations", close))
     columns = ["replicas", "nodes", "keys", "failed", "not found", "holders failed", "published not found"]
-    return Table([*columns, "expected", "wrong", "unanswered", "mended s"], rows, agrees, SHOWN)
+    return Table([*columns, "expected", "wrong", "unanswered", "mended s"], rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

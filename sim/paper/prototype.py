@@ -26,7 +26,7 @@ from sim.network import Latency, Link
 from sim.paper.counts import as_json, mean, percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table
 from sim.paper.published import PROTOTYPE_EXPECTED_MS, PROTOTYPE_MS
-from sim.paper.series import bars, series
+from sim.paper.series import bars, legend_below, series
 from sim.paper.traced import Traced
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ NEAR = 0.15
 
 PUBLISHED = ("published median ms", "published expectation ms")
 SHOWN = ("list", "nodes", "lookups", "hops", "median ms", *PUBLISHED, "p5 ms", "p95 ms")
+NOTES = (
+    "list: entries of a successor list; median, p5, p95: latency of a lookup",
+    "published expectation: what five round trips of 60 ms take",
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -132,7 +136,7 @@ def table(measured: Sequence[Measured]) -> Table:
     for length, found in medians.items():
         agrees.append((f"lists of {length}: more nodes take longer", found[0] < found[-1]))
     columns = ["list", "nodes", "lookups", "hops", "time-outs", "median ms", "p5 ms", "p95 ms", "mean ms"]
-    return Table([*columns, *PUBLISHED], rows, agrees, SHOWN)
+    return Table([*columns, *PUBLISHED], rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:
@@ -146,9 +150,9 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
     expectation = series(told, "nodes", "published expectation ms", list=1)
     axes.plot(*expectation, "+r", markersize=10, label="published, five round trips of 60 ms")
     axes.set_xlabel("nodes on ten sites")
-    axes.set_ylabel("latency of a lookup, ms (median; 5th to 95th percentile)")
+    axes.set_ylabel("latency of a lookup, ms\n(median; 5th to 95th percentile)")
     axes.set_ylim(bottom=0)
-    axes.legend()
+    legend_below(axes, fontsize="small", ncols=2)
 
 
 FIGURE = Figure(

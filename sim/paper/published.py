@@ -6,6 +6,9 @@ import math
 
 TO_BE_CHECKED = "to be checked"
 
+FROM_MEMORY = f"published figures marked '{TO_BE_CHECKED}' are from memory, not verified"
+"""What is said beside every figure that has such ones."""
+
 PATH_FINGERS = {
     8: 1.32,
     16: 1.90,

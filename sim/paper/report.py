@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -12,11 +12,15 @@ from rich.table import Table as Grid
 
 from chord.amounts import counted
 from sim.paper.figure import Figure, Measured, Table, Value
+from sim.paper.published import FROM_MEMORY, TO_BE_CHECKED
 
 SIZE_INCHES = 8.0, 5.0
 DOTS_PER_INCH = 130
 WIDE = 100
 """Characters that the widest of the tables needs."""
+
+EDGES, BETWEEN = 2, 2
+"""Characters about a table, and between two of its columns."""
 
 ROWS_SHOWN = 30
 """Of a table on the terminal: a time line of a minute has more."""
@@ -26,20 +30,33 @@ def show(figure: Figure, table: Table, seeds: Sequence[int], judged: bool, conso
     """Print the rows and, if they are to be `judged`, what was expected and did not come out so.
 
     `seeds` are those of the cells that were measured. Columns are as wide as their numbers and the words above them;
-    where there is no room for that, nothing is cut off.
+    where there is no room for all of that, the last ones are left out.
     """
-    console.print(f"{figure.title}\n{figure.source}; ours is simulated\n{_told(seeds)}", markup=False)
+    console.print(f"{figure.title}\n{figure.source}; ours is simulated\n{seeds_told(seeds)}", markup=False)
     places = [table.columns.index(column) for column in table.shown or table.columns]
     grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    cells = [[_text(row[at]) for row in table.rows[:ROWS_SHOWN]] for at in places]
-    for at, column in zip(places, cells, strict=True):
-        words = table.columns[at].split()
-        grid.add_column(table.columns[at], justify="right", overflow="fold", width=max(map(len, [*words, *column])))
+    rows = [table.rows[at] for at in table.telling or range(len(table.rows))][:ROWS_SHOWN]
+    cells: list[list[str]] = []
+    taken = EDGES
+    for at in places:
+        digits = _digits([row[at] for row in table.rows])
+        column = [_text(row[at], digits) for row in rows]
+        width = max(map(len, [*table.columns[at].split(), *column]))
+        taken += width + (BETWEEN if cells else 0)
+        if cells and taken > console.width:
+            break
+        cells.append(column)
+        grid.add_column(table.columns[at], justify="right", overflow="fold", width=width)
+    places = places[: len(cells)]
     for row in zip(*cells, strict=True):
         grid.add_row(*row)
     console.print(grid)
-    if left := _left_out(len(table.rows) - ROWS_SHOWN, len(table.columns) - len(places)):
+    if left := _left_out(len(table.rows) - len(rows), len(table.columns) - len(places)):
         console.print(f"{left} in {figure.name}.csv", markup=False)
+    for note in table.notes:
+        console.print(note, markup=False)
+    if _from_memory(table.columns[at] for at in places):
+        console.print(FROM_MEMORY, markup=False)
     if not judged:
         return
     for expectation, holds in table.agrees:
@@ -57,18 +74,26 @@ def write_csv(table: Table, path: Path) -> None:
         writer.writerows(table.rows)
 
 
-def draw(figure: Figure, measured: Sequence[Measured], path: Path) -> None:
-    """Draw the figure with the published points in it."""
+def draw(figure: Figure, table: Table, measured: Sequence[Measured], path: Path) -> None:
+    """Draw the figure with the published points in it, and say above it where they are from."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=SIZE_INCHES, layout="constrained")
     axes = canvas.subplots()
     figure.draw(axes, measured)
-    axes.set_title(f"{figure.title}\n{figure.source}; ours is simulated", fontsize="medium")
+    caption = [figure.title, f"{figure.source}; ours is simulated"]
+    if _from_memory(table.columns):
+        caption.append(FROM_MEMORY)
+    axes.set_title("\n".join(caption), fontsize="medium")
     canvas.savefig(path, dpi=DOTS_PER_INCH)
 
 
-def _told(seeds: Sequence[int]) -> str:
+def _from_memory(columns: Iterable[str]) -> bool:
+    """Whether some of these columns are published figures that nobody has read again."""
+    return any(TO_BE_CHECKED in column for column in columns)
+
+
+def seeds_told(seeds: Sequence[int]) -> str:
     """`seed 1`, `seeds 0-9, 12`: sorted ones, each once."""
     runs: list[list[int]] = []
     for seed in seeds:
@@ -85,10 +110,16 @@ def _left_out(rows: int, columns: int) -> str:
     return " and ".join(counted(count, f"more {what}") for what, count in counts.items() if count > 0)
 
 
-def _text(value: Value | None) -> str:
-    """Three digits after the point, fewer of what is large."""
+def _digits(column: Sequence[Value | None]) -> int:
+    """How many digits after the point a column has: none if all of it is whole or some is large, three otherwise."""
+    numbers = [value for value in column if isinstance(value, float)]
+    largest = max(map(abs, numbers), default=0.0)
+    if all(number.is_integer() for number in numbers) or largest >= 1_000:
+        return 0
+    return 3 if largest < 100 else 1
+
+
+def _text(value: Value | None, digits: int) -> str:
     if value is None:
         return "-"
-    if isinstance(value, float):
-        return f"{value:.{3 if abs(value) < 100 else 1 if abs(value) < 1_000 else 0}f}"
-    return str(value)
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)

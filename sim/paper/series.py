@@ -1,8 +1,9 @@
-"""What is drawn, taken from the rows of a table by the names of its columns; bars of it, and legends of two scales."""
+"""What is drawn, taken from the rows of a table by the names of its columns; bars of it, and legends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sim.paper.figure import Table, Value
@@ -41,8 +42,10 @@ def bars(
     axes.errorbar(places, middle, yerr=[below, above], fmt=fmt, capsize=3, **style)
 
 
-def one_legend(axes: Axes, right: Axes, **style: Any) -> None:
-    """What both scales of a picture have, in the one that lies on top."""
-    shown = zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
-    handles, labels = (mine + its for mine, its in shown)
-    right.legend(handles, labels, **style)
+def legend_below(*scales: Axes, **style: Any) -> None:
+    """What all scales of a picture have, in one legend below it, where it covers nothing."""
+    entries = zip(*(axes.get_legend_handles_labels() for axes in scales), strict=True)
+    handles, labels = (list(chain.from_iterable(each)) for each in entries)
+    canvas = scales[0].get_figure(root=True)
+    assert canvas is not None
+    canvas.legend(handles, labels, loc="outside lower center", **style)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import median_low
 from typing import TYPE_CHECKING
 
 from chord.amounts import counted
 from sim.paper.counts import percentile, total
 from sim.paper.figure import Figure, Measured, Parameters, Result, Table, Value
-from sim.paper.series import one_legend, series
+from sim.paper.series import legend_below, series
 from sim.paper.splitting import GET, GET_OTHER, LOOKUP, PUT, Splitting
 from sim.paper.traced import Traced
 
@@ -23,12 +24,19 @@ if TYPE_CHECKING:
 
 ONE_RING_WITHIN_S = 30.0
 BEFORE_S = 10
+AROUND = range(-2, 5)
+"""The seconds about a change that a terminal has room for."""
 
 COLUMNS = (
     *("second", "rings", "lookups right", "lookups wrong", "lookups failed", "median ms"),
     *("gets right", "gets failed", "gets without a copy", "puts taken", "the other side's found"),
 )
 SHOWN = tuple(column for column in COLUMNS if column != "gets failed")
+
+NOTES = (
+    "rings: how many, in the mean of the runs; median: latency of a lookup; all others: shares of what was asked then",
+    "gets without a copy: nothing was found, on a side without a copy; `-`: nothing was asked",
+)
 
 SHARES = {
     "lookups right": "C0-",
@@ -72,15 +80,41 @@ def table(measured: Sequence[Measured]) -> Table:
         row += [_share(get, "right"), _share(get, "failed"), _share(get, "absent")]
         row += [_share(put, "right"), _share(other, "right")]
         rows.append(row)
-    return Table(COLUMNS, rows, _agrees(results), SHOWN)
+    return Table(COLUMNS, rows, _agrees(results), SHOWN, _telling(seconds, results), [_in_short(results), *NOTES])
+
+
+def _telling(seconds: Sequence[int], results: Sequence[Result]) -> list[int]:
+    """The rows around the cut, the healing and the moment from which there is one ring, and those at both ends."""
+    marks = [0, int(results[0]["heal_s"])]
+    if one_ring := _one_ring(results):
+        marks.append(int(median_low(one_ring)))
+    around = {mark + aside for mark in marks for aside in AROUND}
+    return [at for at, second in enumerate(seconds) if second in around or at in (0, len(seconds) - 1)]
+
+
+def _one_ring(results: Sequence[Result]) -> list[float]:
+    """The seconds from which there was one ring again, of those runs in which there was."""
+    return [result["one_ring_s"] for result in results if result["one_ring_s"] is not None]
+
+
+def _in_short(results: Sequence[Result]) -> str:
+    """What the seconds come to: how soon there was one ring, and what was lost."""
+    runs, one_ring = counted(len(results), "run"), _one_ring(results)
+    records, kept = (sum(one[name] for one in results) for name in ("records", "kept"))
+    lost = f"records lost {records - kept} of {records}"
+    if len(one_ring) < len(results):
+        return f"no single ring after the healing in {len(results) - len(one_ring)} of {runs}; {lost}"
+    middle_s, slowest_s = (pick(one_ring) - results[0]["heal_s"] for pick in (median_low, max))
+    of_all = f" in the median of {runs}, {slowest_s:.1f} s in the slowest" if len(results) > 1 else ""
+    return f"one ring {middle_s:.1f} s after the healing{of_all}; {lost}"
 
 
 def _agrees(results: Sequence[Result]) -> list[tuple[str, bool]]:
     """What is expected of how long the changes last, of the seconds without any, and of the records."""
     in_each = f"in each of {counted(len(results), 'run')}"
     two_rings = all(result["two_rings_s"] is not None for result in results)
-    one_ring = all(result["one_ring_s"] is not None for result in results)
-    slowest_s = max(result["one_ring_s"] - result["heal_s"] for result in results) if one_ring else math.inf
+    one_ring = _one_ring(results)
+    slowest_s = max(one_ring) - results[0]["heal_s"] if len(one_ring) == len(results) else math.inf
     agrees = [
         (f"two rings before the healing {in_each}", two_rings),
         (f"one ring within {ONE_RING_WITHIN_S:.0f} s of the healing {in_each}", slowest_s <= ONE_RING_WITHIN_S),
@@ -125,20 +159,21 @@ def draw(axes: Axes, measured: Sequence[Measured]) -> None:
         axes.plot(*series(told, "second", column), style, label=column)
     axes.plot(*series(told, "second", "rings"), "k:", label="number of rings")
     right.plot(*series(told, "second", "median ms"), color="0.6", linewidth=1, label="lookups: median latency (right)")
-    one_ring = [one.result["one_ring_s"] for one in measured if one.result["one_ring_s"] is not None]
+    one_ring = _one_ring([one.result for one in measured])
     marks = {"cut": 0.0, "healed": float(measured[0].result["heal_s"])}
     if one_ring:
-        marks["one ring (median)"] = sorted(one_ring)[len(one_ring) // 2]
+        marks["one ring (median)"] = median_low(one_ring)
     for name, second in marks.items():
         axes.axvline(second, color="0.3", linewidth=0.8)
-        axes.annotate(name, (second, 2.3), xytext=(3, 0), textcoords="offset points", fontsize="small")
+        aside, side = (-3, "right") if name == "healed" else (3, "left")
+        axes.annotate(name, (second, 2.3), xytext=(aside, 0), textcoords="offset points", fontsize="small", ha=side)
     axes.set_ylim(-0.05, 2.4)
     right.set_yscale("log")
     right.set_ylim(1.0, 2_000.0)
     axes.set_xlabel("seconds of virtual time after the cut")
     axes.set_ylabel(f"share of the answers; number of rings (runs: {len(measured)})")
     right.set_ylabel("median latency of a lookup, ms")
-    one_legend(axes, right, fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 0.07))
+    legend_below(axes, right, fontsize="small", ncols=3)
 
 
 FIGURE = Figure(

@@ -49,6 +49,10 @@ NEAR = 0.2
 
 PUBLISHED = tuple(f"published {name} ({TO_BE_CHECKED})" for name in ("stretch", "p10", "p90"))
 SHOWN = ("underlay", "nodes", "way", "stretch", "p10", "p90", *PUBLISHED)
+NOTES = (
+    "stretch, p10, p90: latency of a lookup over that of the direct way: median, 10th and 90th percentile",
+    "to predecessor: the iterative one, until the key's predecessor has answered",
+)
 
 
 def cells(quick: bool) -> list[Parameters]:
@@ -164,7 +168,7 @@ def table(measured: Sequence[Measured]) -> Table:
     columns = ["underlay", "nodes", "way", "lookups", "given up", "hops", "stretch", "p10", "p90", "mean stretch"]
     columns += ["latency ms", "direct ms", "mean latency ms", "mean direct ms"]
     columns += PUBLISHED
-    return Table(columns, rows, agrees, SHOWN)
+    return Table(columns, rows, agrees, SHOWN, notes=NOTES)
 
 
 def draw(axes: Axes, measured: Sequence[Measured]) -> None:

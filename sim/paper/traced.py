@@ -68,6 +68,6 @@ class Traced:
                 "started_us": 0,
                 "seed": cell["seed"],
                 "most_lookups": self._most,
-                "cell": cell,
+                "parameters": cell,
             }
         )

@@ -25,7 +25,7 @@ def walker(engine: Engine) -> Walk:
     if engine is Engine.numpy:
         return walking.walk
     if fastest() is Engine.numpy:
-        raise LocalProtocolError("numba is missing; install ringcast[numba], or take --engine numpy")
+        raise LocalProtocolError("numba is not installed: `pip install 'ringcast[numba]'`, or take --engine numpy")
     return partial(walk_by, _compiled())
 
 

@@ -11,11 +11,14 @@ from sim.static.report import Report, Taken
 BAR = 40
 """Characters of the longest bar."""
 
+BETWEEN = 2
+"""Characters between two columns."""
+
 
 def report_table(report: Report, peak_mb: float) -> None:
     """One study: what lookups took, how they are distributed, and what the machine took for them."""
     options = report.options
-    title = f"{counted(options.nodes, 'node')} standing still, seed {options.seed}"
+    title = f"{counted(options.nodes, 'node')}, seed {options.seed}; simulated (static ring)"
     table = Table(title=title, show_header=False, min_width=len(title))
     table.add_column()
     table.add_column(justify="right")
@@ -42,22 +45,26 @@ def report_table(report: Report, peak_mb: float) -> None:
     table.add_row("peak memory", f"{peak_mb:,.0f} MB")
     console = Console()
     console.print(table)
-    console.print(_distribution("hops", report.hops, options.lookups))
+    console.print(_distribution("hops", report.hops, options.lookups, console.width))
     if options.fail:
-        console.print(_distribution("time-outs", report.timeouts, options.lookups))
+        console.print(_distribution("time-outs", report.timeouts, options.lookups, console.width))
 
 
 def _edges(taken: Taken) -> str:
     return f"{taken.p1}, {taken.p99}"
 
 
-def _distribution(what: str, taken: Taken, lookups: int) -> Table:
+def _distribution(what: str, taken: Taken, lookups: int, width: int) -> Table:
+    """So many lookups of each length, with bars that are as long as there is room for."""
     table = Table(box=None, pad_edge=False)
     table.add_column(what, justify="right")
     table.add_column("lookups", justify="right")
     table.add_column("share", justify="right")
     table.add_column("")
+    rows = [(str(took), f"{count:,}", f"{count / lookups:.2%}") for took, count in taken.distribution.items()]
+    taken_up = sum(max(map(len, column)) + BETWEEN for column in zip((what, "lookups", "share"), *rows, strict=True))
+    longest = max(0, min(BAR, width - taken_up))
     most = max(taken.distribution.values())
-    for took, count in taken.distribution.items():
-        table.add_row(str(took), f"{count:,}", f"{count / lookups:.2%}", "█" * round(BAR * count / most))
+    for row, count in zip(rows, taken.distribution.values(), strict=True):
+        table.add_row(*row, "█" * round(longest * count / most))
     return table

@@ -54,7 +54,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
 
     `failed`: lookups that did not get there, or whose last member knew nobody alive after it. `expected_hops`: half
     log2 of the members - 0.138, for fingers alone with nobody failed, from 1,024 members on. `load`: the share of the
-    circle that a process owns over the mean.
+    circle that a process owns over the mean. `timeouts_at`: of the lookups that took so many hops, all time-outs.
     """
 
     options: Options
@@ -62,6 +62,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     living: int
     hops: Taken
     timeouts: Taken
+    timeouts_at: dict[int, int]
     failed: int
     expected_hops: float | None
     load_p1: float

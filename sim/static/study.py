@@ -50,7 +50,7 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
     made = clock()
     walk(ring, np.zeros(WARM, np.int64), np.arange(WARM, dtype=np.uint64) << np.uint64(58), options.successors, None)
     rng = _chance(options, "lookups")
-    hops, timeouts, failed = Counter[int](), Counter[int](), 0
+    hops, timeouts, timeouts_at, failed = Counter[int](), Counter[int](), Counter[int](), 0
     ready = clock()
     for begin in range(0, options.lookups, AT_ONCE):
         count = min(AT_ONCE, options.lookups - begin)
@@ -61,6 +61,8 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
         )
         _count(hops, walks.hops)
         _count(timeouts, walks.timeouts)
+        if study.dead is not None:
+            _count(timeouts_at, walks.hops, walks.timeouts)
         failed += count - int(np.count_nonzero(walks.found))
         advance(count)
     ended = clock()
@@ -72,6 +74,7 @@ def run(options: Options, clock: Callable[[], float], advance: Callable[[int], N
         living=ring.size if study.living is None else study.living.size,
         hops=_taken(hops),
         timeouts=_taken(timeouts),
+        timeouts_at=dict(sorted(timeouts_at.items())),
         failed=failed,
         expected_hops=half_log2(ring.size) if ideal else None,
         load_p1=float(np.percentile(load, 1, method="inverted_cdf")),
@@ -103,10 +106,11 @@ def _chance(options: Options, purpose: str) -> np.random.Generator:
     return np.random.default_rng([options.seed, *purpose.encode()])
 
 
-def _count(counts: Counter[int], of_each: NDArray[np.uint16]) -> None:
-    for taken, number in enumerate(np.bincount(of_each).tolist()):
+def _count(counts: Counter[int], of_each: NDArray[np.uint16], weights: NDArray[np.uint16] | None = None) -> None:
+    """Count how often each number is there, or sum up the weights of its places."""
+    for taken, number in enumerate(np.bincount(of_each, weights).tolist()):
         if number:
-            counts[taken] += number
+            counts[taken] += int(number)
 
 
 def _taken(counts: Counter[int]) -> Taken:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chord.fingers import FingerTable, Routes
 from chord.identifiers import IdentifierSpace
-from chord.messages import Pointer
+from chord.kernel import Kernel
+from chord.member import Member
+from chord.messages import Hop, NextHop, Pointer
+from chord.ring_state import RingState
+from chord.settings import Settings
 from tests.strategies import following, pointer, rings
 
 
@@ -87,3 +93,50 @@ def test_the_next_hop_is_the_closest_that_precedes_the_key(drawn, data):
     reach = space.distance(me.id, key) or space.size
     before = [one for one in following(ring, me) if one in known and space.distance(me.id, one.id) < reach]
     assert list(found) == before[::-1][:count]
+
+
+class Knowing:
+    """What a member knows, given to it bit by bit."""
+
+    def __init__(self, space: IdentifierSpace, me: Pointer) -> None:
+        self.space = space
+        self.me = me
+        self.state = RingState(me, space, 8, 1)
+        self.fingers: list[tuple[int, Pointer]] = []
+        self.member = self.anew()
+
+    def anew(self) -> Member:
+        """Another member that is told all of it, and has been asked nothing."""
+        made = Member(Kernel("ringcast", self.me.address, random.Random(1)), Settings(space=self.space), self.me, print)
+        for index, owner in self.fingers:
+            made.fill_finger(index, owner)
+        made.state = self.state
+        return made
+
+    def learn(self, ring: list[Pointer], data: st.DataObject) -> None:
+        """One thing more, or one less."""
+        if data.draw(st.booleans()):
+            self.fingers.append((data.draw(st.integers(0, self.space.bits - 1)), data.draw(st.sampled_from(ring))))
+            self.member.fill_finger(*self.fingers[-1])
+            return
+        listed = tuple(one for one in following(ring, self.me) if data.draw(st.booleans()))
+        predecessor = data.draw(st.none() | st.sampled_from(ring))
+        self.state = RingState(self.me, self.space, 8, 1, listed, data.draw(st.booleans()), predecessor)
+        self.member.state = self.state
+
+    def answers(self, member: Member) -> list[Hop]:
+        return [member.next_hop(NextHop(key)) for key in range(self.space.size)]
+
+
+@given(rings(), st.data())
+def test_a_next_hop_is_kept_as_long_as_it_holds(drawn, data):
+    """Whatever it was asked before and learned since, a member answers as one that knows the same and is asked once."""
+    space, ring = drawn
+    knowing = Knowing(space, data.draw(st.sampled_from(ring)))
+
+    for _ in range(data.draw(st.integers(1, 4))):
+        knowing.learn(ring, data)
+        once = [knowing.anew().next_hop(NextHop(key)) for key in range(space.size)]
+
+        assert knowing.answers(knowing.member) == once
+        assert knowing.answers(knowing.member) == once

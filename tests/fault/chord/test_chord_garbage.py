@@ -43,6 +43,9 @@ from tests.waiting import eventually
 FRAMES = 2_000
 GROWTH_KB = 5 * 1024
 BATCH = 100
+OF_PEERS = 6
+"""Descriptors of the connections between a node and its two peers, which come and go: a mailbox and a socket to each, a
+socket from each. An attack that left one behind for each frame would leave hundreds."""
 NAMES = [f"after/{number}" for number in range(20)]
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16) + b"\x00" + bytes(31)
 
@@ -243,7 +246,8 @@ def test_garbage_leaves_a_node_as_it_was(ring):
     attack(node, random.Random(2), FRAMES)
 
     owners_are_right(node.address, ring.addresses(), NAMES)
-    eventually(lambda: descriptors(node) <= quiet, 30.0, f"back to {quiet} descriptors")
+    most = quiet + OF_PEERS
+    eventually(lambda: descriptors(node) <= most, 30.0, f"back to {most} descriptors at most")
     assert resident_kb(node) - before_kb <= GROWTH_KB
     assert node.process.poll() is None
     assert node.errors.read_text() == ""

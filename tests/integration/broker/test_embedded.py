@@ -68,8 +68,8 @@ def test_another_port_is_taken_when_somebody_was_faster(tmp_path: Path, monkeypa
     from broker import embedded
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ports = iter([taken.getsockname()[1], embedded._free_port()])
-        monkeypatch.setattr(embedded, "_free_port", lambda: next(ports))
+        ports = iter([taken.getsockname()[1], embedded._free_port("127.0.0.1")])
+        monkeypatch.setattr(embedded, "_free_port", lambda _host: next(ports))
 
         with EmbeddedZooKeeper(tmp_path) as server, connected(server) as client:
             assert server.port != taken.getsockname()[1]

@@ -87,6 +87,14 @@ def test_a_lookup_in_json(six, via):
     assert first["duration_us"] > 0 and first["owner_us"] > 0
 
 
+def test_a_recursive_lookup_in_json_has_no_time_that_was_not_measured(via):
+    """The owner itself answers, so there is no last step to it: null, and not 0 us."""
+    (found,) = json.loads(dht("lookup", "flights.JFK", "--mode", "recursive", "--json", "--via", via).out)
+
+    assert found["duration_us"] > 0
+    assert found["owner_us"] is None
+
+
 def test_a_lookup_for_people(via):
     """Owner, path, hops and time, four lines a name."""
     done = dht("lookup", "flights.JFK", "--via", via)
@@ -445,6 +453,24 @@ def test_traces_are_left_behind(ring: LocalRing, tmp_path):
     assert [path.suffix for path in tmp_path.iterdir()] == [".trace", ".trace"]
     assert [row[1] for row in rows["node"] if row[0] == "event"] == ["bound", "ready", "left"]
     assert [row[0] for row in rows["client"]] == ["header", "lookup"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_node_that_no_ring_has_taken_in_yet_was_interrupted(number, code):
+    """Ctrl-C while it still tries to join: 130, as of every command that did not get there. SIGTERM: 0, as ever."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chord.cli", "join", "--bootstrap", NOBODY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert b"is still trying to join" in process.stderr.readline()
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+
+    assert (process.returncode, stdout, stderr) == (code, b"", b"")
 
 
 def test_a_second_interrupt_does_not_cut_the_farewell(ring: LocalRing):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 
@@ -10,6 +12,8 @@ import pytest
 
 from broker.local_ring import LocalRing
 from chord.client import RingClient
+from chord.process import SLOW_S
+from tests.spools import read_rows
 
 NAME = "stream/é"
 
@@ -70,3 +74,33 @@ def test_characters_that_the_terminal_lacks_are_escaped(via):
     assert done.returncode == 1
     assert "nothing/\\xe9" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def joined(via: str, trace: str, redirect: str) -> subprocess.CompletedProcess[str]:
+    """`dht join` in a shell that redirects its streams."""
+    command = f'exec "{sys.executable}" -m chord.cli join --bootstrap {via} --trace "$TRACE" {redirect}'
+    variables = {**os.environ, "TRACE": trace}
+    return subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True, timeout=60, env=variables)
+
+
+def test_a_node_that_cannot_say_that_it_is_ready_leaves_the_ring(via, tmp_path):
+    """It hands over what it has taken meanwhile, and says what is wrong."""
+    done = joined(via, str(tmp_path), ">/dev/full")
+
+    assert done.returncode == 1
+    assert done.stderr == "error: [Errno 28] No space left on device\n"
+    (spool,) = tmp_path.rglob("*.trace*")
+    assert any("left" in row for row in read_rows(spool))
+
+
+def test_a_node_that_cannot_complain_goes_on():
+    """There is nobody at its --bootstrap for a while, which it cannot say."""
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        command = f'exec "{sys.executable}" -m chord.cli join --bootstrap 127.0.0.1:{nobody.getsockname()[1]}'
+        nobody.settimeout(30.0)
+        with subprocess.Popen(["sh", "-c", f"{command} 2>/dev/full"]) as process:
+            nobody.accept()[0].close()
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(2 * SLOW_S)  # it would have ended when it first had to complain
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10.0) == 130

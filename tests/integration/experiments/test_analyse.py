@@ -6,11 +6,11 @@ import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,6 @@ class Written:
     deliveries: list[DeliveryTrace] = field(default_factory=list)
     lookups: list[LookupTrace] = field(default_factory=list)
     sent: dict[tuple[str, str], int] = field(default_factory=dict)
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Session]:
-    """One session for every test."""
-    with Session("local[2]") as session:
-        yield session
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +114,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Written:
 @pytest.fixture(scope="session")
 def summary(run: Written, spark: Session) -> Summary:
     """The analysis of that run."""
-    return analyse(run.path, "local[2]", run.path / "analysis", session=spark)
+    return analyse([run.path], "local[2]", run.path / "analysis", session=spark)
 
 
 def nearest_rank(values: list[int], share: float) -> int:
@@ -242,7 +235,7 @@ def test_a_sweep_is_counted_by_ring_size_and_by_number_of_clients(tmp_path: Path
         spool.append(replace(examples.LOOKUP, hops=0))
         spool.close()
 
-    found = analyse(tmp_path, "local[2]", tmp_path / "analysis", session=spark)
+    found = analyse([tmp_path], "local[2]", tmp_path / "analysis", session=spark)
 
     sizes = [(row.ring_size, row.count, row.failed, row.hops and row.hops.mean) for row in found.ring_sizes]
     assert sizes == [(4, 20, 0, 0.95), (16, 20, 0, 0.95)]
@@ -267,7 +260,7 @@ def test_an_analysis_keeps_the_verdict_of_the_demo(tmp_path: Path, spark: Sessio
     )
     write_verdict(verdict, tmp_path)
 
-    found = analyse(tmp_path, "local[2]", tmp_path / "analysis", session=spark)
+    found = analyse([tmp_path], "local[2]", tmp_path / "analysis", session=spark)
 
     content = json.loads((tmp_path / "analysis" / "summary.json").read_text())
     assert content["demo"]["outcome"] == "broken"
@@ -290,7 +283,7 @@ def test_traces_alone_are_analysed_without_what_nobody_knows(tmp_path: Path, spa
         spool.append(replace(examples.LOOKUP, hops=number, start_us=int(time.time() * 1e6)))
         spool.close()
 
-    found = analyse(tmp_path / "asked", "local[2]", tmp_path / "analysis", session=spark)
+    found = analyse([tmp_path / "asked"], "local[2]", tmp_path / "analysis", session=spark)
 
     (row,) = found.lookups
     assert (row.source, row.ring_size, row.half_log2, row.expected_hops) == ("unknown", None, None, None)
@@ -353,7 +346,8 @@ def test_command_line_refuses_what_is_no_run(tmp_path: Path) -> None:
 
 def test_command_line_says_when_spark_cannot_start(run: Written, tmp_path: Path) -> None:
     """A master that does not exist is one line and exit code 1."""
-    done = command("analyse", str(run.path), "--master", "nonsense", "--out", str(tmp_path))
+    rows_of_its_own = shutil.copytree(run.path, tmp_path / "run", ignore=shutil.ignore_patterns("parquet"))
+    done = command("analyse", str(rows_of_its_own), "--master", "nonsense", "--out", str(tmp_path))
 
     assert done.returncode == 1
     assert "Spark did not start" in done.stderr and "Traceback" not in done.stderr

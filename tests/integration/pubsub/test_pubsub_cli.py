@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import os
@@ -24,51 +23,6 @@ from tests.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "broker.cli"]
 WAIT_S = 30
-
-
-@pytest.fixture
-def ringcast(via):
-    """Runs `ringcast` to its end, with the ring in the environment."""
-
-    def run(*arguments, stdin=b"", environment=None):
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            input=stdin,
-            capture_output=True,
-            timeout=WAIT_S,
-            env={**os.environ, "RINGCAST_VIA": via[0], **(environment or {})},
-            check=False,
-        )
-
-    return run
-
-
-@pytest.fixture
-def start(via):
-    """Starts `ringcast` and waits for its first line on stderr; killed in the end."""
-    started = []
-
-    def begin(*arguments, stdin=subprocess.DEVNULL, first=b"subscribed to"):
-        process = subprocess.Popen(
-            [*COMMAND, *arguments],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "RINGCAST_VIA": via[0]},
-        )
-        started.append(process)
-        if first:
-            assert process.stderr.readline().startswith(first)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.wait(WAIT_S)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
 
 
 def test_lines_go_in_and_come_out(ringcast, start, topic, tmp_path):

@@ -14,11 +14,15 @@ from chord.errors import (
 from chord.messages import (
     Copy,
     Entry,
+    Noted,
     Put,
+    Reply,
+    Request,
     Stored,
 )
+from chord.ring_state import dropped
 from tests.unit.chord.stored import LEASE_S, held, put
-from tests.unit.chord.worlds import boot, client
+from tests.unit.chord.worlds import boot, client, scripted
 
 
 @pytest.mark.parametrize(("members", "copies"), [(1, 1), (2, 2), (3, 3), (5, 3)])
@@ -28,6 +32,26 @@ def test_a_put_is_acknowledged_by_as_many_as_can_hold_it(world, members, copies)
 
     assert put(world, hosts, "k150") == Stored(1, copies)
     assert sum(bool(held(each, "k150", world.now)) for each in hosts) == copies
+
+
+def test_whoever_joins_while_copies_are_under_way_is_to_hold_one_too(world):
+    """How many have to hold an entry is told by the ring when the copies have come, not when they were sent."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    all_three = member.state
+    member.state = dropped(all_three, all_three.successors[1])
+
+    def copied(_sender: str, _receiver: str, message: Request | Reply) -> bool:
+        if isinstance(getattr(message, "body", None), Copy):
+            member.state = all_three
+        return False
+
+    world.lost = copied
+
+    stored = world.finish(hosts[0].kernel, record_requests._put(member, Put("k50", "e", b"v", LEASE_S)))
+
+    assert stored == Stored(1, 3)
+    assert all(held(each, "k50", world.now) for each in hosts)
 
 
 def test_a_put_that_too_few_hold_says_so(world):
@@ -72,6 +96,63 @@ def test_what_is_replicated_is_what_is_held_then(world):
     leases = [entry.lease_s for entry in lost]
     assert len(leases) >= 3
     assert sorted(set(leases), reverse=True) == leases
+
+
+@pytest.mark.parametrize(
+    ("value", "version", "newer"), [(b"other", 2, True), (b"w", 1, True), (b"v", 1, False), (b"u", 1, False)]
+)
+def test_a_replica_says_that_it_holds_something_newer(world, value, version, newer):
+    """Another version, or a value that wins over it; not what it has just taken in."""
+    hosts = boot(world, [100, 200])
+    replica = hosts[1].members[0]
+    replica.store.merge(Entry("k50", "e", version, value, LEASE_S), world.now)
+    kernel, _ = client(world, hosts)
+
+    copy = Copy((Entry("k50", "e", 1, b"v", LEASE_S),))
+    assert world.finish(kernel, call(replica.me, copy, Noted)) == Noted(newer=newer)
+
+
+def test_what_a_replica_is_about_to_forget_is_nothing_newer(world):
+    """Its owner has forgotten it already, and counts from 1 again."""
+    hosts = boot(world, [100, 200])
+    replica = hosts[1].members[0]
+    replica.store.merge(Entry("k50", "e", 5, b"", 1.0, deleted=True), world.now)
+    kernel, _ = client(world, hosts)
+    world.run(at_most_s=1.0)
+
+    assert world.finish(kernel, call(replica.me, Copy((Entry("k50", "e", 1, b"v", LEASE_S),)), Noted)) == Noted()
+    assert held(hosts[1], "k50", world.now) == [b"v"]
+
+
+def test_a_put_beside_something_newer_is_not_acknowledged_and_counts_on_from_there(world):
+    """Others took puts for the key while its owner stood still; the client asks again."""
+    hosts = boot(world, [100, 200, 300])
+    owner = hosts[0].members[0]
+    hosts[2].members[0].store.merge(Entry("k50", "e", 5, b"meanwhile", LEASE_S), world.now)
+
+    with pytest.raises(CopiesMissing, match="holds something newer of 'e' of 'k50'; put it again"):
+        world.finish(hosts[0].kernel, record_requests._put(owner, Put("k50", "e", b"v", LEASE_S)))
+
+    assert held(hosts[0], "k50", world.now) == [b"meanwhile"]
+    again = world.finish(hosts[0].kernel, record_requests._put(owner, Put("k50", "e", b"v", LEASE_S)))
+    assert again.version == 6
+
+
+def test_a_put_that_a_later_one_overtakes_is_acknowledged(world):
+    """Its owner holds what is newer too."""
+    hosts = boot(world, [100, 200, 300])
+    owner = hosts[0].members[0]
+    scripted(world, "n200:1", lambda _request: Noted(newer=True))
+    overtaken: list[object] = []
+
+    def overtake(_sender: str, _receiver: str, message: Request | Reply) -> bool:
+        if isinstance(getattr(message, "body", None), Copy) and not overtaken:
+            overtaken.append(owner.store.put(Put("k50", "e", b"later", LEASE_S), world.now))
+        return False
+
+    world.lost = overtake
+    stored = world.finish(hosts[0].kernel, record_requests._put(owner, Put("k50", "e", b"v", LEASE_S)))
+    assert stored == Stored(1, 3)
 
 
 def test_a_leaving_replica_is_no_holder(world):

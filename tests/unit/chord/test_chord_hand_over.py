@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from chord.host import Host
 from chord.messages import (
     ConfirmOwner,
     Copy,
+    Entry,
     Hop,
     Noted,
     Owned,
@@ -110,6 +112,27 @@ def test_giving_back_goes_on_after_any_error(world, error):
     refuses = False
     assert world.run(lambda: bool(outcome))
     assert given().count("k250") == 1
+    copies = [request.body for request in got if isinstance(request.body, Copy)]
+    assert all(copy.handover and copy.owned and copy.onward for copy in copies)  # it may be another's by now
+
+
+def test_what_a_member_stands_in_for_is_not_given_back_to_itself(world):
+    """It has lost all others, and each lookup ends at itself; the owner gets its record when it is there again."""
+    hosts = boot(world, [100, 500])
+    one = hosts[1]
+    member = one.members[0]
+    settled = member.state
+    world.lost = lambda sender, receiver, _message: "n100:1" in (sender, receiver)
+    member.state = replace(settled, successors=(), whole=True)
+    member.store.merge(Entry("k50", "e", 1, b"v", 600.0), world.now)
+
+    outcome = world.start(one.kernel, handover.hand_back(member, 499, 100))
+    world.run(at_most_s=1.0)
+    assert not outcome
+
+    world.lost = lambda _sender, _receiver, _message: False
+    member.state = settled
+    assert world.run(lambda: held(hosts[0], "k50", world.now) == [b"v"], 30.0)
 
 
 def test_a_leaving_member_hands_over_what_was_handed_to_it(world):

@@ -10,8 +10,22 @@ import pytest
 from chord.driven import Emit, Respond, Send
 from chord.effects import Call, call, cast, gather, sleep, spawn
 from chord.errors import Busy, NotOwner, PeerUnreachable, RemoteProtocolError, RingcastError
-from chord.kernel import Kernel
-from chord.messages import Failure, NextHop, Noted, Notify, Ping, Pointer, Pong, Reply, Request
+from chord.kernel import STANDSTILL_S, Kernel
+from chord.messages import (
+    Copy,
+    Failure,
+    FetchArc,
+    Get,
+    NextHop,
+    Noted,
+    Notify,
+    Ping,
+    Pointer,
+    Pong,
+    Put,
+    Reply,
+    Request,
+)
 from chord.trace import EventTrace
 from chord.wire import failure
 
@@ -104,6 +118,32 @@ def test_a_call_can_take_the_network_to_this_process_itself():
     begin(one, operation())
 
     assert [(out.address, out.message.to) for out in sent(one)] == [(one.address, (7, 1))]
+
+
+@pytest.mark.parametrize(
+    ("body", "asks"),
+    [
+        (Get("k"), True),
+        (Put("k", "e", b"v", 60.0), True),
+        (FetchArc(1, 2, takeover=True), True),
+        (Copy((), handover=True, onward=True), True),
+        (FetchArc(1, 2), False),
+        (Copy((), handover=True), False),
+        (Ping(), False),
+    ],
+)
+def test_whoever_has_to_ask_others_is_given_longer(body, asks):
+    """Twice as long as anybody else, and how long it takes is no round trip."""
+    one = kernel()
+    begin(one, call(PEER, Ping(), Pong))
+    patience_s = one.deadline() - one.now
+    one = kernel()
+    begin(one, call(PEER, body, body.reply))
+    assert one.deadline() - one.now == pytest.approx(2 * patience_s if asks else patience_s)
+
+    (request,) = sent(one)
+    one.on_message(None, Reply(1, request.message.call, Failure("Busy", "is busy")), one.now + 0.01)
+    assert one.round_trips.peer("peer:1").mean_s == pytest.approx(0.0 if asks else 0.01)
 
 
 def test_a_second_attempt_waits_twice_as_long():
@@ -265,6 +305,62 @@ def test_a_spawned_operation_goes_on_by_itself():
     assert begin(one, parent()) == ["at once"]
     one.on_timer(101.0)
     assert seen == [101.0]
+
+
+@pytest.mark.parametrize("by", ["message", "timer"])
+@pytest.mark.parametrize(("late_s", "stood_still"), [(STANDSTILL_S - 0.1, 0), (STANDSTILL_S + 0.1, 1)])
+def test_a_process_that_stood_still_is_told_so_before_anything_else(by, late_s, stood_still):
+    """Once, however much has queued up meanwhile."""
+    seen: list[str] = []
+    one = kernel(lambda _request: seen.append("served"))
+    one.stood_still = lambda: seen.append("stood still")
+    begin(one, sleep(50.0))
+    woken = one.deadline() + late_s
+
+    for _ in range(3):
+        if by == "message":
+            one.on_message(None, Request(1, "ringcast", 0, Ping()), woken)
+        else:
+            one.on_timer(woken)
+
+    assert seen == ["stood still"] * stood_still + ["served"] * (3 if by == "message" else 0)
+
+
+def test_what_is_asked_for_having_stood_still_is_given_its_time():
+    """It is asked at the time of waking."""
+    one = kernel()
+    one.stood_still = lambda: one.start(call(PEER, Ping(), Pong))
+    begin(one, sleep(5.0))
+
+    one.on_timer(200.0)
+
+    assert one.deadline() > 200.0
+    assert one.round_trips.peer("peer:1").timeouts == 0
+
+
+def test_a_call_that_was_answered_is_nothing_to_be_late_for():
+    """Whether or not anybody has asked for the deadline since."""
+    one = kernel()
+    seen: list[str] = []
+    one.stood_still = lambda: seen.append("stood still")
+    begin(one, call(PEER, Ping(), Pong))
+    (request,) = sent(one)
+    reply(one, request.message.call, Pong())
+
+    one.on_message(None, Request(1, "ringcast", 0, Ping()), 200.0)
+
+    assert seen == []
+
+
+def test_a_process_with_nothing_to_do_has_not_stood_still():
+    """Nothing was due."""
+    seen: list[str] = []
+    one = kernel(lambda _request: None)
+    one.stood_still = lambda: seen.append("stood still")
+
+    one.on_message(None, Request(1, "ringcast", 0, Ping()), one.now + 3600.0)
+
+    assert seen == []
 
 
 def test_nothing_is_due_before_it_says_so():

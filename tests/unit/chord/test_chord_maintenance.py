@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from chord import errors, joining, maintenance
 from chord.errors import Busy, LocalProtocolError, LookupFailed, NotMember
@@ -291,6 +292,57 @@ def test_whoever_leaves_is_forgotten_at_once(world):
 
     assert gone not in member.state.successors
     assert gone not in list(member.fingers)
+
+
+@pytest.mark.parametrize(
+    "late", [Notify, lambda sender: GetNeighbours(observe=True, sender=sender)], ids=["notice", "query"]
+)
+def test_whoever_left_is_not_adopted_again(world, late):
+    """What it sent before may come after; only another incarnation of it can be a neighbour."""
+    _, member = settled(world)
+    gone = member.state.predecessor
+
+    member.serve(Request(1, "ringcast", 1, Leave(gone)))
+    member.serve(Request(1, "ringcast", 2, late(gone)))
+    assert member.state.predecessor is None and not member.rectifying
+
+    again = replace(gone, incarnation=gone.incarnation + 1)
+    member.serve(Request(1, "ringcast", 3, late(again)))
+    assert member.state.predecessor == again
+
+
+def test_a_notifier_that_leaves_while_it_waits_is_not_adopted(world):
+    """The predecessor before it turns out to be dead; so would the notifier."""
+    _, member = settled(world)
+    world.crash("n500:1")
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(400))))
+    assert member.notifier == pointer(400)
+
+    member.serve(Request(1, "ringcast", 2, Leave(pointer(400))))
+    world.finish(member.kernel, maintenance.watch_predecessor(member))
+
+    assert world.run(lambda: not member.rectifying and member.state.predecessor != pointer(500), 10.0)
+    assert member.state.predecessor != pointer(400)
+
+
+def test_a_candidate_that_leaves_while_it_is_asked_is_not_adopted(world):
+    """Its answer was under way when it said that it leaves."""
+    hosts, member = settled(world)
+    successor, candidate = hosts[1].members[0], pointer(200)
+
+    def leaves(request: Request):
+        if isinstance(request.body, GetNeighbours) and candidate not in member.departed:
+            member.serve(Request(1, "ringcast", 1, Leave(candidate)))
+        return ring_peer(candidate, member.me, (successor.me,), whole=False)(request)
+
+    asked = scripted(world, "n200:1", leaves)
+    successor.serve(Request(1, "ringcast", 1, Notify(candidate)))
+
+    world.finish(member.kernel, maintenance.stabilize(member))
+
+    assert member.state.successor == successor.me
+    queries = bodies(asked, GetNeighbours)
+    assert queries and not any(query.sender for query in queries)  # only a successor is told of who asks
 
 
 def test_a_nudge_changes_no_state(world):

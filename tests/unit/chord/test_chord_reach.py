@@ -101,6 +101,50 @@ def test_what_a_predecessor_has_taken_is_its_own_while_others_come():
     assert one.taker(350) is None
 
 
+def test_what_is_doubted_was_answered_for():
+    """Whoever turns out to own some of it is given that."""
+    one = Reach(ME, SPACE, 100.0)
+
+    one.doubt(200.0)
+
+    assert one.covers(ME) and not one.covers(ME - 1) and not one.covers(ME + 1)
+    assert not one.seasoned(200.0)
+    assert one.told(at(400), complete=True) == ME
+    one.own(400)
+    assert one.covers(401)
+    assert one.seasoned(200.0 + SEASONED_S)
+    one.doubt(300.0)
+    assert one.told(at(400), complete=True) is None
+    assert one.told(at(450), complete=True) == 400
+
+
+def test_a_doubt_lasts_until_the_arc_is_gathered():
+    """Or until nobody else is there, or it joins anew; what a joiner has got so far counts for nothing either."""
+    for end in (lambda one: one.own(400), lambda one: one.alone(), lambda one: one.join(400)):
+        one = Reach(ME, SPACE, 100.0)
+        one.doubt(200.0)
+        assert one.doubted
+        end(one)
+        assert not one.doubted
+
+    before = one.low, one.moves, one.doubts
+    one.doubt(300.0)
+    assert (one.low, one.moves, one.doubts) == (before[0], before[1] + 1, before[2] + 1)
+    assert not one.doubted
+
+
+def test_a_taker_has_all_that_it_ever_took():
+    """What it is given later may be the end of that only, and all before it counts if nobody knows how far."""
+    one = Reach(ME, SPACE, 100.0)
+    one.taken(ME, at(400))
+    one.taken(350, at(400))
+    assert one.taker(300) == at(400)
+
+    one.taken(410, at(450))
+    one.taken(405, at(450))
+    assert one.taker(408) == at(450)
+
+
 def test_so_many_takers_are_remembered_and_no_more():
     """The longest known go first; one that takes anew is known anew."""
     one = Reach(ME, SPACE, 100.0)

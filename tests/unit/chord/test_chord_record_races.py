@@ -8,7 +8,7 @@ import pytest
 
 from chord import maintenance
 from chord.effects import call, cast
-from chord.errors import Busy, Refused
+from chord.errors import Busy, CopiesMissing, NotMember, Refused, WrongCluster
 from chord.host import Host
 from chord.messages import (
     CompareArc,
@@ -304,6 +304,146 @@ def test_an_arc_that_its_taker_has_is_not_asked_of_it(world):
 
     with pytest.raises(Refused):
         outcome(world, hosts[1], Get("k200", acting=True))
+
+
+@pytest.mark.parametrize("onward", [True, False])
+def test_what_comes_late_for_an_arc_goes_where_the_arc_has_gone(world, onward):
+    """The successor took a put for it, and does not know that its joiner has given it to another one by now."""
+    hosts = boot(world, [100, 800])
+    taker = scripted(world, "n300:1", _as_owner)
+    hosts[1].members[0].serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    outcome(world, hosts[1], FetchArc(100, 300, takeover=True))
+    entries = tuple(Entry(name, "e", 1, b"late", LEASE_S) for name in ("k200", "k600"))
+
+    assert outcome(world, hosts[1], Copy(entries, handover=True, onward=onward)) == Noted()
+
+    copies = [body(request) for request in taker if isinstance(body(request), Copy)]
+    assert copies == ([Copy(entries[:1], handover=True, onward=True)] if onward else [])
+    assert [entry.value for entry in outcome(world, hosts[1], Get("k600")).entries] == [b"late"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "noted"),
+    [
+        (Noted(), True),
+        (NotMember("it was another one"), True),
+        (WrongCluster("it is of another cluster"), True),
+        (Busy("it leaves"), False),
+        (None, True),
+    ],
+)
+def test_a_late_copy_is_noted_when_the_taker_has_it_or_is_gone(world, answer, noted):
+    """Else whoever sent it sends it again."""
+    hosts = boot(world, [100, 800])
+    member = hosts[1].members[0]
+    scripted(world, "n300:1", lambda request: answer if isinstance(request.body, Copy) else _as_owner(request))
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    outcome(world, hosts[1], FetchArc(100, 300, takeover=True))
+    late = Copy((Entry("k200", "e", 1, b"late", LEASE_S),), handover=True, onward=True)
+
+    if noted:
+        assert outcome(world, hosts[1], late) == Noted()
+    else:
+        with pytest.raises(CopiesMissing, match="which took it over from"):
+            outcome(world, hosts[1], late)
+
+    assert (member.reach.taker(200) is None) == (noted and answer != Noted())
+
+
+def test_a_late_copy_goes_on_though_a_message_is_lost(world):
+    """It is sent again."""
+    hosts = boot(world, [100, 800])
+    taker = scripted(world, "n300:1", _as_owner)
+    hosts[1].members[0].serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    outcome(world, hosts[1], FetchArc(100, 300, takeover=True))
+    lost: list[object] = []
+
+    def lose(_sender: str, receiver: str, message: Request | Reply) -> bool:
+        late = receiver == "n300:1" and isinstance(body(message), Copy)
+        lost.extend([message] * late)
+        return late and len(lost) == 1
+
+    world.lost = lose
+    late = Copy((Entry("k200", "e", 1, b"late", LEASE_S),), handover=True, onward=True)
+    assert outcome(world, hosts[1], late) == Noted()
+    assert [body(request) for request in taker if isinstance(body(request), Copy)] == [late]
+
+
+def test_a_late_copy_comes_to_an_end_of_its_way(world):
+    """It goes to nobody who lies further after its key, whatever that one was given once."""
+    hosts = boot(world, [100, 800])
+    taker = scripted(world, "n300:1", _as_owner)
+    member = hosts[1].members[0]
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(700), complete=False)))
+    member.reach.taken(300, pointer(300))
+    assert member.reach.taker(600) == pointer(300)
+
+    outcome(world, hosts[1], Copy((Entry("k600", "e", 1, b"late", LEASE_S),), handover=True, onward=True))
+
+    assert not [request for request in taker if isinstance(body(request), Copy)]
+
+
+def test_a_late_copy_for_the_member_itself_goes_nowhere(world):
+    """Who had taken its arc over has been lost sight of."""
+    hosts = boot(world, [100, 800])
+    taker = scripted(world, "n300:1", _as_owner)
+    hosts[1].members[0].reach.taken(100, pointer(300))
+
+    outcome(world, hosts[1], Copy((Entry("k200", "e", 1, b"late", LEASE_S),), handover=True, onward=True))
+
+    assert taker == []
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_put_for_a_joiner_waits_until_that_one_has_it(world, complete):
+    """It may have all but this by now; who has its records and is silent is not waited for."""
+    hosts = boot(world, [100, 200, 600, 800])
+    member = hosts[3].members[0]
+    answers: list[object] = []
+
+    def joiner(request: Request):
+        if isinstance(request.body, Copy):
+            answers.append(request.body)
+            return Noted() if len(answers) > 2 else None
+        return _as_owner(request)
+
+    scripted(world, "n700:1", joiner)
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(700), complete=complete)))
+    member.heard_at = -1000.0  # silent for long
+
+    stored = outcome(world, hosts[3], Put("k650", "e", b"v", LEASE_S))
+
+    assert stored.copies >= 3
+    assert len(answers) == (1 if complete else 3)
+
+
+def test_who_has_another_process_at_its_address_is_asked_no_more(world):
+    """A taker that has ended; what it took is answered for here."""
+    hosts = boot(world, [100, 800])
+    scripted(world, "n300:1", lambda _request: WrongCluster("it is of another cluster"))
+    scripted(world, "n500:1", _as_owner)
+    member = hosts[1].members[0]
+    put(world, hosts[0], "k200", b"v")
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+    outcome(world, hosts[1], FetchArc(100, 300, takeover=True))
+    member.serve(Request(1, "ringcast", 1, Notify(pointer(500), complete=False)))
+
+    answer = outcome(world, hosts[1], Get("k200", acting=True))
+
+    assert [entry.value for entry in answer.entries] == [b"v"]
+
+
+def test_a_put_taken_for_a_joiner_goes_wherever_that_one_passed_its_arc(world):
+    """The copy says so."""
+    hosts = boot(world, [100, 800])
+    joiner = scripted(world, "n300:1", _as_owner)
+    hosts[1].members[0].serve(Request(1, "ringcast", 1, Notify(pointer(300), complete=False)))
+
+    outcome(world, hosts[1], Put("k200", "e", b"v", LEASE_S, acting=True))
+    outcome(world, hosts[1], Put("k600", "e", b"v", LEASE_S))
+
+    copies = [body(request) for request in joiner if isinstance(body(request), Copy)]
+    assert [(copy.entries[0].name, copy.handover, copy.onward) for copy in copies] == [("k200", True, True)]
 
 
 def _as_owner(request: Request):

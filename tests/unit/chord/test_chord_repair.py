@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chord.effects import call
@@ -19,6 +21,7 @@ from chord.messages import (
     Page,
     Put,
     Request,
+    Same,
     Stored,
 )
 from chord.repair import gather_arc, repair
@@ -156,6 +159,72 @@ def test_what_a_dead_member_stored_is_asked_for_all_around_the_ring(world, end):
 
     fetched = {address: sum(isinstance(each.body, FetchArc) for each in got) for address, got in asked.items()}
     assert fetched == {"b:1": 1, "c:1": 1}
+
+
+def test_a_repair_of_before_a_standstill_ends_no_doubt(world):
+    """What its replicas answered was so before others took puts."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    outcome = world.start(hosts[0].kernel, repair(member))
+    member.reach.doubt(world.now)
+
+    seen: list[bool] = []
+
+    def covered(_sender: str, receiver: str, message: object) -> bool:
+        if receiver == "n100:1" and isinstance(getattr(message, "body", None), Same):
+            seen.append(member.reach.doubted)
+        return False
+
+    world.lost = covered
+    assert world.run(lambda: bool(outcome), 10.0)
+    assert seen and all(seen)
+
+
+def test_a_record_is_not_gathered_while_its_arc_is(world):
+    """Whoever asks is told to ask again."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    put(world, hosts, "k50")
+    member.reach.doubt(world.now)
+    asked = Request(1, "ringcast", 1, Get("k50"))
+
+    member.repairing = True
+    with pytest.raises(Busy, match="stood still, and asks what others have taken"):
+        world.finish(hosts[0].kernel, member.serve(asked))
+
+    member.repairing = False
+    assert [entry.value for entry in world.finish(hosts[0].kernel, member.serve(asked)).entries] == [b"v"]
+
+
+def test_what_was_gathered_before_a_standstill_is_no_answer(world):
+    """Others may have taken puts since."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    put(world, hosts, "k50")
+    member.reach.low = 99
+
+    def stand_still(_sender: str, _receiver: str, message: object) -> bool:
+        if isinstance(getattr(message, "body", None), Page):
+            member.reach.doubt(world.now)
+        return False
+
+    world.lost = stand_still
+    with pytest.raises(Busy, match="or stood still"):
+        world.finish(hosts[0].kernel, member.serve(Request(1, "ringcast", 1, Get("k50"))))
+
+
+def test_a_member_without_successors_that_has_lost_some_does_not_guess(world):
+    """There are others, none of whom it can ask; one that is alone knows that there are none."""
+    hosts = boot(world, [100, 200, 300])
+    member = hosts[0].members[0]
+    world.lost = lambda _sender, _receiver, _message: True
+    member.state = replace(member.state, successors=(), whole=False)
+
+    with pytest.raises(Busy, match="has not heard yet what the former owner"):
+        world.finish(hosts[0].kernel, gather_arc(member, 50, 90))
+
+    member.state = replace(member.state, whole=True)
+    world.finish(hosts[0].kernel, gather_arc(member, 50, 90))
 
 
 def test_a_member_that_has_lost_the_ring_is_no_end_of_it(world):

@@ -134,6 +134,20 @@ def test_two_that_join_side_by_side_both_get_their_records(world):
     assert [get(world, [farther], f"k{key}") for key in (150, 250, 350, 450)] == [[(1, b"v")]] * 4
 
 
+def test_who_has_come_between_fetches_from_the_joiner(world):
+    """A joiner takes over as far back as where it joined: whoever has become its predecessor since then lacks all."""
+    hosts = boot(world, [100, 300, 400, 500])
+    joiner, successor = hosts[2].members[0], hosts[3].members[0]
+    joiner.reach.join(after=100)
+    successor.reach.predecessor_complete = False
+    world.sent.clear()
+
+    world.finish(hosts[2].kernel, handover.take_over(joiner))
+
+    fetched = [message.body for sender, _, message in world.sent if sender == "n400:1" and fetches_arc(message)]
+    assert [(body.low, body.high) for body in fetched if body.takeover] == [(100, 400)]
+
+
 def test_a_joiner_that_cannot_notify_its_successor_completes(world):
     """The notice to the successor gets no reply: the joiner fetches its records all the same, and is adopted later."""
     hosts = boot(world, [100, 500, 800])

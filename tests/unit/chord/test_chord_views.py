@@ -7,7 +7,7 @@ import pytest
 from chord.errors import Busy, LookupFailed, PeerUnreachable
 from chord.kernel import Kernel
 from chord.messages import GetNeighbours, Neighbours, Pointer
-from chord.views import is_consistent, ring_walk
+from chord.views import first_members, is_consistent, ring_walk
 from tests.unit.chord.worlds import World, boot, client, pointer, scripted
 
 ONE, TWO, THREE = pointer(100), pointer(200), pointer(300)
@@ -81,8 +81,28 @@ def test_a_walk_that_does_not_come_round_is_given_up(world, asker, monkeypatch):
         ([view(ONE, THREE, TWO), view(TWO, ONE, THREE), view(THREE, TWO, ONE)], True),
         ([view(ONE, THREE, TWO), view(TWO, ONE, ONE), view(THREE, TWO, ONE)], False),
         ([view(ONE, TWO, TWO), view(TWO, ONE, THREE), view(THREE, TWO, ONE)], False),
+        ([view(ONE, TWO, THREE), view(THREE, ONE, TWO), view(TWO, THREE, ONE)], False),
     ],
 )
 def test_views_agree_when_each_member_lies_between_its_neighbours(views, consistent):
-    """Its successor is the next of the walk, and that one's predecessor is it; who is alone has no successor."""
+    """Its successor is the next of the walk, and that one's predecessor is it; who is alone has no successor.
+
+    A walk that passes key 0 twice fits nobody, whatever its members agree on.
+    """
     assert is_consistent(views) is consistent
+
+
+@pytest.mark.parametrize(
+    ("views", "firsts"),
+    [
+        ([view(ONE, None)], [ONE]),
+        ([view(TWO, ONE, THREE), view(THREE, TWO, ONE), view(ONE, THREE, TWO)], [ONE]),
+        ([view(TWO, THREE, ONE), view(ONE, TWO, THREE), view(THREE, ONE, TWO)], [TWO, ONE]),
+        ([view(ONE, TWO, THREE), view(THREE, ONE, TWO), view(TWO, THREE, ONE)], [ONE, TWO]),
+        ([view(ONE, None, THREE), view(THREE, TWO, TWO), view(TWO, THREE, THREE)], [ONE]),
+        ([view(TWO, None, THREE), view(THREE, ONE, ONE), view(ONE, THREE, THREE)], [TWO]),
+    ],
+)
+def test_a_turn_ends_where_identifiers_descend(views, firsts):
+    """A member that the ring does not lead to is not on it, and no turn ends before or after it."""
+    assert first_members(views) == firsts

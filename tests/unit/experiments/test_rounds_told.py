@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
+import pytest
+
 from experiments.rings.outcome import Options
 from experiments.rings.tally import Tally, as_text
+from experiments.rounds import rounds
 
 TOTALS = {
     **Tally().totals(Options(seed=7, first=1, rounds=500, nodes=0, successors=128), 14_400.5),
@@ -28,3 +33,16 @@ def test_the_totals_are_told_in_80_columns() -> None:
     assert lines[0] == "500 rounds of seed 7 in 14400.5 s: lists of 128, 3 to 12 nodes"
     assert lines[1] == "0 broken, 500 discarded: 1,234 joins, 1,234 kills, 1 stop, 1,234 leaves"
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("count", "jobs", "said"),
+    [(1, 2, "1 round of seed 7"), (2, 4, "2 rounds of seed 7, 2 side by side"), (9, 1, "9 rounds of seed 7")],
+)
+def test_the_rounds_to_come_are_told(monkeypatch, capsys, count, jobs, said) -> None:
+    """How many, and how many of them at once: never more than there are."""
+    monkeypatch.setattr("experiments.rounds.SideBySide", lambda _options, _jobs: nullcontext([]))
+
+    rounds(Options(seed=7, first=1, rounds=count, nodes=0, successors=8), jobs, as_json=True)
+
+    assert capsys.readouterr().err.splitlines()[0] == said

@@ -90,10 +90,67 @@ def test_ctrl_c_leaves_totals_and_no_process():
             process.kill()
 
     assert process.returncode == 130
-    assert "chaos runs (virtual time)" in stdout
-    assert "of 100000 runs; --first" in stderr
+    told = "of 100000 runs; --first" in stderr  # whether one had ended
+    assert told or "interrupted before the first run" in stderr
+    assert ("chaos run" in stdout) == told
     assert "Traceback" not in stderr
     eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")
+
+
+@pytest.mark.parametrize(
+    "command", [["campaign", "--runs", "100000"], ["paper", "path-length"]], ids=lambda each: each[0]
+)
+def test_sigterm_ends_it_without_a_word(tmp_path, command):
+    """Exit code 143, no process left, and nothing said of what its processes shared."""
+    more = ["--out", str(tmp_path)] if command[0] == "paper" else []
+    with subprocess.Popen(
+        [sys.executable, "-m", "sim", *command, *more, "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            eventually(lambda: len(workers_below(process.pid)) == 2, DEADLINE_S, "two processes that work")
+            below = descendants(process.pid)
+
+            process.terminate()
+            stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        finally:
+            process.kill()
+
+    said = [line for line in stderr.splitlines() if not line.startswith(("runs ", "path-length "))]
+    assert (process.returncode, stdout, said) == (143, "", [])
+    eventually(lambda: not any(map(alive, below)), 5.0, "the end of every process")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt, 130, "interrupted before the first run"),
+        (
+            BrokenProcessPool,
+            1,
+            "error: one of 2 processes was killed before the first run; fewer --jobs take less memory",
+        ),
+    ],
+)
+def test_what_ends_before_the_first_run_leaves_no_table_of_zeros(monkeypatch, capsys, error, code, said):
+    """One line says so instead."""
+
+    def ended(_first, _count, _jobs):
+        raise error
+        yield
+
+    monkeypatch.setattr("sim.cli_campaign.runs", ended)
+    monkeypatch.setattr("sim.cli_campaign.signal.signal", lambda _number, _handler: None)
+
+    with pytest.raises(typer.Exit) as early:
+        campaign(count=10, first=1, jobs=2, as_json=False)
+    told = capsys.readouterr()
+
+    assert early.value.exit_code == code
+    assert (told.out, told.err.splitlines()[-1]) == ("", said)
 
 
 def test_a_process_that_is_killed_leaves_totals(monkeypatch, capsys):

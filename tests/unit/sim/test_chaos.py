@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
+import re
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from sim.campaign import runs
 from sim.chaos import Chaos
-from sim.plan import Plan, draw
-from tests.unit.sim.commands import sim
+from sim.plan import Action, Plan, draw
+from sim.render import verdict_table
+from tests.unit.sim.commands import ROOT, sim
 
 CALM = next(plan for plan in map(draw, range(1000)) if plan.style == "stop" and plan.start == 3 and plan.vnodes == 1)
 
@@ -44,6 +48,32 @@ def test_a_run_that_held_is_told():
     assert told["verdict"] == "ok"
     assert told["deliveries"] >= 200
     assert sum(told["faults"].values()) >= 5
+
+
+def test_the_example_shows_all_that_goes_wrong():
+    """The seed of README and --help: processes join and crash, the network falls apart and loses frames."""
+    shown = re.search(r"`python -m sim --seed (\d+)`", (ROOT / "README.md").read_text())[1]
+    told = sim("--seed", shown).stdout
+
+    assert f"python -m sim --seed {shown}\n" in sim("--help").stdout
+    for what in ("faults: join", "faults: crash", "faults: split", "frames lost"):
+        assert int(re.search(rf"{what} +│ +(\d+)", told)[1]) > 0, told
+
+
+def test_what_is_left_out_is_told_with_what_was_done_instead():
+    """A process that is alone is not ended; the run has its five faults all the same."""
+    alone = next(plan for plan in map(draw, range(1000)) if plan.style == "stop" and plan.start == 1)
+    ends = tuple(Action(at=number / 10, kind="crash", number=number) for number in range(5))
+
+    verdict = Chaos(replace(alone, actions=ends)).run()
+
+    assert verdict.verdict == "ok"
+    assert verdict.left_out == {"crash (nobody else alive)": 5}
+    assert sum(verdict.added.values()) == sum(verdict.faults.values()) == 5
+    console = Console(file=io.StringIO(), width=80)
+    verdict_table(verdict, console)
+    assert re.search(r"left out: crash \(nobody else alive\) +│ +5", console.file.getvalue())
+    assert re.search(r"instead of what was left out: join +│ +5", console.file.getvalue())
 
 
 def test_what_must_never_happen_is_exit_code_1(tmp_path):

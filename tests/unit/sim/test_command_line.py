@@ -44,7 +44,7 @@ def test_without_anything_the_help_is_printed():
     result = CliRunner().invoke(app, [])
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "python -m sim --seed 7\n" in result.stderr
+    assert "python -m sim --seed 144\n" in result.stderr
 
 
 def test_what_is_missing_beside_an_option_is_said():
@@ -63,7 +63,7 @@ def test_a_package_that_figures_lack_is_said_before_they_are_measured(monkeypatc
     result = CliRunner().invoke(app, ["paper", "load", "--quick", "--out", str(tmp_path / "out")])
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"error: figures need {package}; install ringcast[sim]\n"
+    assert result.stderr == f"error: figures need {package}, not installed: `pip install 'ringcast[sim]'`\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -162,6 +162,23 @@ def test_a_disk_that_is_full_is_said_in_one_line():
         )
 
     assert (done.returncode, done.stderr) == (1, "error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.parametrize(("why", "said"), [("'64 TB'", "64 TB"), ("", "there is not enough memory")])
+def test_too_little_memory_is_said_in_one_line(why, said):
+    """Exit code 1, and no traceback: a ring of 2^26 nodes takes 2 GB."""
+    code = f"""
+import sim.__main__ as command
+
+def without_memory(app):
+    raise MemoryError({why})
+
+command._run_to_the_last_line = without_memory
+command.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (1, f"error: {said}\n")
 
 
 def test_a_plan_for_which_there_is_no_room_is_said_after_the_verdict():

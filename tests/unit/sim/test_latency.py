@@ -158,7 +158,7 @@ def test_a_missing_package_is_one_line(monkeypatch):
     monkeypatch.delattr("sim.underlay")
 
     with pytest.raises(
-        LocalProtocolError, match=r"^--latency waxman needs networkx, which is missing; install ringcast\[sim\]$"
+        LocalProtocolError, match=r"^waxman needs networkx, which is not installed: `pip install 'ringcast\[sim\]'`$"
     ):
         latency_of(Model.waxman, 1)
     assert latency_of(Model.king, 1)(NoJitter(), "a:1", "b:1") > 0.0

@@ -63,11 +63,14 @@ def test_a_deletion_that_failed_may_have_happened(ledger):
     """Nothing is surely there any more, and what is there still is in order."""
     ledger.write(PLACE, None)
 
-    assert ledger.living() == {}
     assert ledger.judge(ledger.promised("name"), []) == []
     assert ledger.judge(ledger.promised("name"), found(1, b"one")) == []
 
 
-def test_what_surely_exists_is_what_no_later_write_may_have_deleted(ledger):
-    """Version 1 or a later one is surely there."""
-    assert ledger.living() == {PLACE: 1}
+def test_what_was_acknowledged_last_must_not_be_lost(ledger):
+    """A deletion too, for without it what was there before would come back; not what failed."""
+    ledger.write(PLACE, b"two")
+    assert ledger.acknowledged_versions() == {PLACE: 1}
+
+    ledger.acknowledge(PLACE, ledger.write(PLACE, None))
+    assert ledger.acknowledged_versions() == {PLACE: 4}

@@ -66,6 +66,19 @@ def test_what_was_measured_by_a_commit_is_not_measured_again(tmp_path):
         course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None)
 
 
+@pytest.mark.parametrize(
+    "damaged", [b"", b"null", b'{"result":{"\xff":1}}', b"[" * 100_000, b'{"result":{"a":' + b"[" * 100_000]
+)
+def test_a_cell_that_is_damaged_is_measured_again(tmp_path, damaged):
+    """However it is: on disk anything may be left."""
+    first = course.measured(figure(), tmp_path, False, 1, "one", lambda: None)
+    for kept in tmp_path.glob(f"*/{course.RESULT}"):
+        kept.write_bytes(damaged)
+
+    assert course.measured(figure(), tmp_path, False, 1, "one", lambda: None) == first
+    assert course.measured(figure(refuse), tmp_path, False, 1, "one", lambda: None) == first
+
+
 @pytest.mark.parametrize("version", ["unknown", "1" * 40 + "-dirty"])
 def test_what_no_commit_names_is_measured_again(tmp_path, version):
     """The code may be another one."""
@@ -140,32 +153,86 @@ def test_a_wide_table_shows_what_matters_in_an_order_of_its_own(tmp_path):
     report.show(figure(), WIDE, [7], False, console)
     report.write_csv(WIDE, tmp_path / "wide.csv")
 
-    lines = [line.split() for line in console.export_text().splitlines() if line.strip()]
-    assert ["3.912", "-", "1234"] in lines
-    assert lines[-1] == ["2", "more", "columns", "in", "squares.csv"]
+    told = console.export_text().splitlines()
+    assert ["3.912", "-", "1234"] in map(str.split, told)
+    assert "2 more columns in squares.csv" in told
     with (tmp_path / "wide.csv").open(newline="") as file:
         assert [len(row) for row in csv.reader(file)] == [5, 5]
 
 
+def test_every_table_says_what_its_columns_are():
+    """In lines below it; whatever a figure measures, it tells it by words of its own."""
+    noted = Table(["x"], [[1]], notes=["x: what is counted"])
+    console = Console(record=True, width=100)
+    report.show(figure(), noted, [7], False, console)
+
+    assert console.export_text().splitlines()[-1] == "x: what is counted"
+
+
+def test_what_is_whole_has_no_digits_after_the_point():
+    """A column has as many of them in all rows: none if all are whole or some are large."""
+    told = Table(
+        ["rings", "lost", "share", "ms", "bytes"], [[2.0, 120.0, 0.5, 0.0, 80.5], [1.0, None, 1.0, 123.45, 2e3]]
+    )
+    console = Console(record=True, width=100)
+    report.show(figure(), told, [7], False, console)
+
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["2", "120", "0.500", "0.0", "80"] in lines
+    assert ["1", "-", "1.000", "123.5", "2000"] in lines
+
+
+def test_what_is_published_from_memory_is_said_to_be(monkeypatch, tmp_path):
+    """Below a table that shows such a column, and in the picture; of a figure without one nothing is said."""
+    titles = []
+    monkeypatch.setattr("matplotlib.axes.Axes.set_title", lambda _axes, title, **_style: titles.append(title))
+    console = Console(record=True, width=100)
+    report.show(figure(), WIDE, [7], False, console)
+    report.draw(figure(), WIDE, course_of(2), tmp_path / "wide.png")
+    said = "published figures marked 'to be checked' are from memory, not verified"
+
+    assert said in console.export_text().splitlines()
+    assert titles[-1].endswith(f"\n{said}")
+
+    report.show(figure(), table(course_of(2)), [7], False, console)
+    report.draw(figure(), table(course_of(2)), course_of(2), tmp_path / "squares.png")
+    assert said not in console.export_text()
+    assert said not in titles[-1]
+
+
 def test_a_column_is_as_wide_as_its_longest_number_or_word():
-    """However much room there is; where there is none, digits go to the next line."""
-    wide, narrow = Console(record=True, width=300), Console(record=True, width=16)
+    """However much room there is."""
+    wide = Console(record=True, width=300)
     report.show(figure(), WIDE, [7], False, wide)
-    report.show(figure(), WIDE, [7], False, narrow)
 
     (rule,) = [line for line in wide.export_text().splitlines() if "─" in line]
     assert len(rule.strip()) == len("3.912") + len("published") + len("checked)") + 2 * 2
-    assert "…" not in narrow.export_text()
 
 
-def test_what_is_no_terminal_has_room_for_every_table(monkeypatch, tmp_path):
-    """As a file, or the log of a run."""
-    monkeypatch.setenv("COLUMNS", "60")
+@pytest.mark.parametrize(("width", "shown"), [(40, 3), (28, 3), (27, 2), (18, 2), (17, 1), (7, 1)])
+def test_columns_for_which_there_is_no_room_are_left_out(width, shown):
+    """The last ones, and they are counted with those that are only in the file; the first one stays at any width."""
+    console = Console(record=True, width=width)
+    report.show(figure(), WIDE, [7], False, console)
+
+    told = console.export_text()
+    (rule,) = [line for line in told.splitlines() if "─" in line]
+    assert len(rule) <= width
+    assert f"{5 - shown}morecolumnsinsquares.csv" in "".join(told.split())
+    assert "…" not in told
+
+
+@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("", report.WIDE), ("0", report.WIDE), (None, report.WIDE)])
+def test_what_is_no_terminal_has_room_for_every_table(monkeypatch, tmp_path, columns, width):
+    """As a file, or the log of a run; unless COLUMNS says how much there is."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     told = []
     monkeypatch.setattr(report, "show", lambda *arguments: told.append(arguments[-1].width))
     assert run(monkeypatch, "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 0
 
-    assert told == [report.WIDE]
+    assert told == [width]
 
 
 def course_of(count):
@@ -237,6 +304,16 @@ def test_seeds_are_told_as_from_where_to_where(seeds, said):
     report.show(figure(), table(course_of(1)), seeds, False, console)
 
     assert said in [line.strip() for line in console.export_text().splitlines()]
+
+
+def test_a_directory_that_cannot_be_written_is_said_before_anything_is_measured(monkeypatch, tmp_path):
+    """A cell may take an hour."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(figures, "FIGURES", {"squares": figure(refuse)})
+    result = CliRunner().invoke(app, ["paper", "--jobs", "1", "--out", str(tmp_path / "file" / "out")])
+
+    assert result.exit_code == 2
+    assert f"--out: {tmp_path}/file/out cannot be written: Not a directory\n" in result.stderr
 
 
 def test_a_figure_that_nobody_knows_is_a_matter_of_usage(monkeypatch, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim.paper.figure import Table
-from sim.paper.series import bars, one_legend, series
+from sim.paper.series import bars, legend_below, series
 
 TABLE = Table(["size", "kind", "mean", "published"], [[8, "a", 1.5, None], [16, "a", 2.5, 2.0], [16, "b", 3.5, None]])
 
@@ -38,14 +38,19 @@ def test_bars_go_from_the_low_to_the_high_edge():
     assert ends == [[(1, 4), (1, 8)], [(2, 5), (2, 11)]]
 
 
-def test_two_scales_have_one_legend():
-    """First what the left one has."""
+def test_two_scales_have_legend_below_below_them():
+    """First what the left one has. It covers nothing that is drawn, nor what the scale below is called."""
     figure = pytest.importorskip("matplotlib.figure")
-    axes = figure.Figure().subplots()
+    canvas = figure.Figure(layout="constrained")
+    axes = canvas.subplots()
+    axes.set_xlabel("below")
     right = axes.twinx()
     right.plot([1], [1], label="right")
     axes.plot([1], [1], label="left")
-    one_legend(axes, right)
+    legend_below(axes, right)
 
-    assert [text.get_text() for text in right.get_legend().get_texts()] == ["left", "right"]
-    assert axes.get_legend() is None
+    (legend,) = canvas.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["left", "right"]
+    assert axes.get_legend() is right.get_legend() is None
+    canvas.draw_without_rendering()
+    assert legend.get_window_extent().y1 <= axes.get_tightbbox().y0

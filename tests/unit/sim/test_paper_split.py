@@ -11,6 +11,7 @@ from sim.cluster import Cluster
 from sim.ideal import start_ideal
 from sim.paper import split
 from sim.paper.figure import Measured
+from sim.paper.report import ROWS_SHOWN
 from sim.paper.splitting import GET_OTHER, LOOKUP, PUT, count_rings
 from sim.paper.traced import Traced
 
@@ -76,6 +77,29 @@ def test_puts_fail_right_after_the_cut_and_two_rings_are_wrong_about_each_other_
     assert max(latencies[split.BEFORE_S :][:5]) > 2 * latencies[0]
     assert min(column(told, "puts taken")[split.BEFORE_S :][:5]) < 1.0
     assert column(told, "lookups wrong")[split.BEFORE_S + 20] > 0
+
+
+def test_a_terminal_shows_the_seconds_about_each_change_and_what_they_come_to(small):
+    """Cut, healing and the moment from which there is one ring, with both ends of the time line; and one line more."""
+    told = split.table([small])
+    shown = [told.rows[at][0] for at in told.telling]
+
+    one_ring_s = small.result["one_ring_s"]
+    assert {-10, -1, 0, 1, 19, 20, 21, int(one_ring_s), int(one_ring_s) + 1, 39} <= set(shown)
+    assert shown == sorted(shown)
+    assert len(shown) <= ROWS_SHOWN < len(told.rows)
+    records = small.result["records"]
+    assert told.notes[0] == f"one ring {one_ring_s - 20:.1f} s after the healing; records lost 0 of {records}"
+
+
+def test_what_was_lost_and_what_stayed_apart_is_told(small):
+    """Of all runs together."""
+    apart = Measured(small.parameters, {**small.result, "one_ring_s": None, "kept": small.result["kept"] - 2})
+    records = 2 * small.result["records"]
+
+    said = split.table([small, apart]).notes[0]
+
+    assert said == f"no single ring after the healing in 1 of 2 runs; records lost 2 of {records}"
 
 
 @pytest.mark.parametrize(

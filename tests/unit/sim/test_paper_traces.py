@@ -67,7 +67,7 @@ def test_traces_tell_the_hops_that_the_figure_counts(module, cell, hops_of, tmp_
     assert {(row.outcome, row.owner is None, row.name) for row in rows} == {("ok", False, "")}
     assert len({row.trace_id for row in rows}) == len(rows)
     assert (info.run, info.source, info.commit) == (f"{module.FIGURE.name}-quick-0", "sim", "one")
-    assert (info.ring_size, info.bits, info.seed, info.extra["cell"]) == (cell["nodes"], 64, cell["seed"], cell)
+    assert (info.ring_size, info.bits, info.seed, info.extra["parameters"]) == (cell["nodes"], 64, cell["seed"], cell)
     if module is stretch:
         assert [row.key for row in once] == [row.key for row in rows if row.mode == "recursive"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,17 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chord import wire
-from chord.driven import Send
+from chord.driven import Output, Send
 from chord.effects import Operation
 from chord.host import Host
 from chord.kernel import Kernel
 from chord.messages import NextHop, Request
-from chord.recorded import OPERATIONS, AnyEvent, Asked, Began, Kept, Sent, Unsent
+from chord.recorded import OPERATIONS, AnyEvent, Asked, Began, Clock, Kept, Sent, Unsent
 from chord.recording import RecordedKernel
 from chord.settings import Settings
+from sim.cli_replay import _show
 from sim.cluster import Cluster, address_of
 from sim.recording_file import Unreadable
-from sim.replay import replay
+from sim.replay import _Replayer, replay
 from tests.recordings import put_together, start_recorded, taken_apart
 from tests.unit.sim.commands import sim
 
@@ -169,6 +171,30 @@ def test_a_file_that_was_cut_short_replays_as_far_as_it_goes(recording, data):
     assert report.difference is None
     assert report.events == whole_events
     assert report.cut_bytes == end - ends[whole_events]
+    assert not report.has_grown
+
+
+def test_a_file_that_is_still_recorded_replays_as_far_as_it_was_at_first(recording, monkeypatch, capsys):
+    """However much the process writes meanwhile, in bytes too: what is left over is never less than nothing."""
+    whole, (_first, events) = recording.read_bytes(), taken_apart(recording)
+    growing = recording.with_name("growing")
+    cut = 3
+    growing.write_bytes(whole[:-cut])
+    carry_out = _Replayer.carry_out
+
+    def while_it_grows(replayer: _Replayer, number: int, event: AnyEvent) -> list[Output]:
+        with growing.open("ab") as file:
+            file.write(whole[-cut:] if number == 1 else wire.encode(events[-1]))
+        return carry_out(replayer, number, event)
+
+    monkeypatch.setattr(_Replayer, "carry_out", while_it_grows)
+    report = replay(growing)
+
+    assert (report.difference, report.has_grown) == (None, True)
+    assert report.events == len(events) - 1
+    assert report.cut_bytes == len(wire.encode(events[-1])) - cut
+    _show(report)
+    assert "as recorded; it is still being recorded" in capsys.readouterr().out
 
 
 def test_an_error_that_ended_the_process_is_met_again(tmp_path, monkeypatch):
@@ -243,6 +269,18 @@ def test_what_is_no_recording_is_refused(recording, make: Callable[[Path], bytes
 
     with pytest.raises(Unreadable, match=said):
         replay(path)
+
+
+@pytest.mark.parametrize("time_s", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("field", ["now", "epoch_offset_s"])
+def test_a_time_that_is_no_number_of_seconds_is_refused(recording, time_s, field):
+    """Nothing could be told of what was recorded then."""
+    first, _events = taken_apart(recording)
+    event = msgspec.structs.replace(Clock(now=1.0, epoch_offset_s=2.0), **{field: time_s})
+    bad = put_together(recording.with_name("bad"), first, [Clock(now=0.0, epoch_offset_s=0.0), event])
+
+    with pytest.raises(Unreadable, match="event 2 cannot be read: its time is no number of seconds"):
+        replay(bad)
 
 
 def test_the_command_says_how_it_went(recording):

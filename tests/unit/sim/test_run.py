@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,6 +94,15 @@ def test_a_wrong_answer_is_exit_code_1():
     report = json.loads(failed.stdout)
     assert report["wrong_owners"] > 0
     assert report["failed"] > 0
+    told = failed.stderr.splitlines()
+    assert told[-1] == f"error: and {report['wrong_owners'] + report['failed'] - 10} lookups more"
+    assert told[:-1] == [f"error: {each}" for each in report["unsafe"]]
+    lookup = r"error: lookup of 'name-\d+' through 10\.[\d.]+:5000 at \d+\.\d{3} s "
+    assert len(told[:-1]) == 10
+    assert all(
+        re.match(rf"{lookup}(failed: .+|named .+, which joined anew .+|named .+; the owner is .+)", line)
+        for line in told[:-1]
+    ), told
 
 
 def test_a_ring_that_does_not_converge_is_exit_code_3():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,33 @@ def test_a_scenario_that_breaks_the_ring_names_the_line(tmp_path):
     assert result.exit_code == 1
     assert "line 3: " in result.output
     assert "has no live successor" in result.output
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--rewrite"]])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no commands in {}"),
+        ("# nothing\n\n", "no commands in {}"),
+        ("----\n2: 5, after 5\n", "no commands in {}"),
+        ("# of the build\n\n[metadata]\nname = ringcast\n", "{} is no scenario: line 3 is no command"),
+    ],
+)
+def test_what_is_no_scenario_is_a_matter_of_usage(tmp_path, text, said, more):
+    """Exit code 2, as of a plan or a recording that is none; the file stays as it is."""
+    file = tmp_path / "other.txt"
+    file.write_text(text)
+
+    result = run(file, *more)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said.format(file) in " ".join(result.stderr.split())
+    assert file.read_text() == text
+
+
+def test_every_example_of_the_help_names_a_file_that_there_is():
+    """So that each can be tried."""
+    examples = re.findall(r"python -m sim scenario (\S+)", CliRunner().invoke(app, ["scenario", "--help"]).output)
+
+    assert len(examples) == 3
+    assert all((Path(__file__).parents[3] / example).exists() for example in examples)

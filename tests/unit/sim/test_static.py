@@ -209,7 +209,7 @@ def test_lookups_are_counted_whatever_the_blocks_are(monkeypatch):
 def test_numba_that_is_missing_is_said(monkeypatch):
     monkeypatch.setattr("sim.static.report.find_spec", lambda _name: None)
 
-    with pytest.raises(LocalProtocolError, match=r"install ringcast\[numba\]"):
+    with pytest.raises(LocalProtocolError, match=r"pip install 'ringcast\[numba\]'"):
         engine.walker(Engine.numba)
     assert engine.fastest() is Engine.numpy
     assert engine.walker(Engine.numpy) is walking.walk
@@ -237,10 +237,22 @@ def test_a_table_holds_the_mean_beside_what_is_expected():
 
     assert result.exit_code == 0
     lines = [line.strip(" │┃") for line in result.stdout.splitlines()]
-    assert "1,024 nodes standing still, seed 1" in lines
+    assert result.stderr == ""
+    assert "1,024 nodes, seed 1; simulated (static ring)" in lines
     for wanted in ("half log2 N - 0.138", "lookups per second (numpy, 1 core)", "peak memory", "failed lookups"):
         assert any(line.startswith(wanted) for line in lines), wanted
     assert any(line.startswith("identifiers") and line.endswith("hashed") for line in lines)
+
+
+@pytest.mark.parametrize(("columns", "longest"), [("40", 17), ("200", 40)])
+def test_bars_are_as_long_as_there_is_room_for(columns, longest):
+    """None is cut off: the longest of them takes what the numbers leave, and no more than 40 characters."""
+    arguments = ["--nodes", "100", "--lookups", "500", "--engine", "numpy"]
+    told = CliRunner().invoke(app, arguments, env={"COLUMNS": columns}).stdout
+
+    bars = [line.count("█") for line in told.splitlines()]
+    assert max(bars) == longest
+    assert "…" not in told
 
 
 def test_json_holds_everything():

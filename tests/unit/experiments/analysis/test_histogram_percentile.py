@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.analysis.histogram import bucket, cumulative, mean, middle_us, percentile
+from experiments.analysis.histogram import bucket, cumulative, middle_us
 from experiments.analysis.lookups import expected_hops, half_log2
-
-
-@given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([0.01, 0.5, 0.9, 0.99, 1.0]))
-def test_percentile_is_the_nearest_rank_of_the_sorted_values(values: list[int], share: float) -> None:
-    """Exact for small integers, whatever their number."""
-    rank = max(1, math.ceil(share * len(values)))
-
-    assert percentile(Counter(values), share) == sorted(values)[rank - 1]
-    assert mean(Counter(values)) == pytest.approx(sum(values) / len(values))
 
 
 @given(st.integers(1, 10**9))
@@ -34,12 +22,6 @@ def test_a_bucket_stands_for_its_latency_within_six_tenths_of_a_percent(latency_
 def test_latencies_below_one_microsecond_share_a_bucket() -> None:
     """Two clocks may differ: a negative latency is counted, as 0."""
     assert [middle_us(bucket(value)) for value in (-5, 0, 1)] == [0, 0, 1]
-
-
-def test_a_histogram_without_rows_has_no_percentile() -> None:
-    """It is an error, not a zero."""
-    with pytest.raises(ValueError, match="without rows"):
-        percentile({}, 0.5)
 
 
 def test_cumulative_ends_at_the_whole() -> None:

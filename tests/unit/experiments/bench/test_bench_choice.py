@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from chord.errors import LocalProtocolError
 from experiments.bench import MODULES, PACKAGES, select
-from experiments.cli import app
+from experiments.cli_app import app
 
 
 def test_a_benchmark_that_lacks_a_package_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:

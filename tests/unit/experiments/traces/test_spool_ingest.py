@@ -98,7 +98,7 @@ def test_a_cut_tail_loses_only_the_row_it_cuts(run: Path) -> None:
     result = ingest(run)
 
     assert result.rows["delivery"] == 1
-    assert result.damage == Damage(cut_tails=1)
+    assert result.damage == Damage(cut_tails=1, files=["a"])
 
 
 @pytest.mark.parametrize(

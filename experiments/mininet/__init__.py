@@ -1,0 +1,1 @@
+"""`python -m experiments mininet`: rings, brokers and clients on the hosts of a virtual network."""

@@ -1,0 +1,1 @@
+"""A ring as a graph: snapshots of real and simulated rings, and what can be said of them."""

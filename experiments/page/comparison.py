@@ -1,0 +1,143 @@
+"""The comparison as it stands on the page: a paragraph, a figure with intervals, and a table of all differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chord.amounts import counted
+from experiments.page.chart import LAW, REFERENCE, Axis, Figure, Panel, Series
+from experiments.page.comparing import TOGETHER, Difference, differences
+from experiments.page.figures.told import runs_of, time
+from experiments.page.intervals import LEAST_RUNS, RESAMPLES, SEED
+from experiments.page.material import Material
+from experiments.page.tables import Table
+
+SECTION = "Comparison"
+MOST_POINTS = 20
+"""Of a panel: what matters comes first, and the table has all."""
+
+COLUMNS = ("what", "ours", "its", "difference", "interval", "verdict", "rows, ours and its", "how")
+MATTERS, SMALL, NOT_SHOWN = "matters", "shown, but small", "not shown"
+
+
+def comparison(ours: Material, its: Material) -> tuple[str, Figure | None, Table | None, list[Difference]]:
+    """The lead, the figure and the table; without anything that both measured there is only the lead."""
+    found, level = differences(ours, its)
+    name = ", ".join(path.resolve().name for path in its.asked)
+    if not found:
+        return f"Nothing was measured in the same way here and in {name}.", None, None, []
+    matter = sum(each.matters for each in found)
+    lead = (
+        f"{counted(len(found), 'measurement')} that these runs and {name} have in common; of {matter} the difference "
+        "matters: the interval leaves nought out, and it is at least 0.05 hops, 5 % of a latency or 0.1 % of all. "
+        f"All intervals hold together with {TOGETHER:.0%} (each is one of {level:.2%}, Bonferroni). "
+        f"Bootstrap: {RESAMPLES:,} resamples of the histograms with seed {SEED:,}, of whole runs where both sides have "
+        f"{LEAST_RUNS} alike, else of rows, which are taken for independent: what differs from run to run is not in "
+        "those. Shares of rows: analytic (Newcombe)."
+    )
+    rows = [_row(place, each) for place, each in enumerate(found, 1)]
+    return lead, _figure(ours, its, name, found), Table(f"Against {name}", COLUMNS, rows), found
+
+
+def verdict(difference: Difference) -> str:
+    """In words, with a sign for which way."""
+    if difference.matters:
+        return f"{'▲' if difference.ours > difference.its else '▼'} {MATTERS}"
+    return SMALL if difference.shown else NOT_SHOWN
+
+
+def _row(place: int, each: Difference) -> list[str]:
+    ours, its, between, low, high = (
+        _told(value, each.kind, signed)
+        for value, signed in (
+            (each.ours, False),
+            (each.its, False),
+            (each.ours - each.its, True),
+            (each.low, True),
+            (each.high, True),
+        )
+    )
+    rows = f"{each.counts[0]:,} · {each.counts[1]:,}"
+    return [f"{place} · {each.what}", ours, its, between, f"{low} to {high}", verdict(each), rows, each.method]
+
+
+def _told(value: float, kind: str, signed: bool) -> str:
+    sign = ("+" if value > 0 else "−" if value < 0 else "") if signed else ""
+    size = abs(value) if signed else value
+    return sign + (time(size) if kind == "latency" else f"{size:.2%}" if kind == "share" else f"{size:.3g} hops")
+
+
+def _figure(ours: Material, its: Material, name: str, found: Sequence[Difference]) -> Figure:
+    numbered = list(enumerate(found, 1))
+    relative = [(place, each) for place, each in numbered if each.kind != "share" and each.its][:MOST_POINTS]
+    shares = [(place, each) for place, each in numbered if each.kind == "share"][:MOST_POINTS]
+    panels = []
+    if relative:
+        panels.append(
+            _panel("Hops and latencies", f"difference over the value of {name} (%)", relative, relative_to_its=True)
+        )
+    if shares:
+        panels.append(
+            _panel(
+                "Shares that failed or were lost",
+                "difference of shares (percentage points)",
+                shares,
+                relative_to_its=False,
+            )
+        )
+    matter = [f"{each.what} {_told(each.ours - each.its, each.kind, True)}" for each in found if each.matters]
+    told = runs_of(ours, (run.name for run in ours.runs))
+    return Figure(
+        name="differences",
+        section=SECTION,
+        title=f"Differences from {name}",
+        what="Points are differences, lines their intervals; where one crosses nought, no difference is shown. Numbers "
+        "on the left are rows of the table of this section.",
+        finding=f"What matters: {'; '.join(matter[:4])}{f'; {len(matter) - 4} more' if len(matter) > 4 else ''}."
+        if matter
+        else "No difference matters.",
+        panels=panels,
+        counts=f"{sum(each.counts[0] for each in found):,} rows against {sum(each.counts[1] for each in found):,}",
+        runs=[*(run.name for run in ours.runs), *(f"{run.name} of {name}" for run in its.runs)],
+        sources=sorted({run.source for run in [*ours.runs, *its.runs]}),
+        seeds=str(told["seeds"]),
+    )
+
+
+def _panel(title: str, x: str, found: Sequence[tuple[int, Difference]], relative_to_its: bool) -> Panel:
+    series = []
+    for colour, (words, symbol) in enumerate(((MATTERS, "diamond"), (SMALL, "circle"), (NOT_SHOWN, "circle-open"))):
+        own = [(place, each) for place, each in found if verdict(each).endswith(words)]
+        scales = [each.its if relative_to_its else 1.0 for _, each in own]
+        series.append(
+            Series(
+                name=words,
+                source="compared",
+                x=[(each.ours - each.its) / scale for (_, each), scale in zip(own, scales, strict=True)],
+                low=[each.low / scale for (_, each), scale in zip(own, scales, strict=True)],
+                high=[each.high / scale for (_, each), scale in zip(own, scales, strict=True)],
+                y=[place for place, _ in own],
+                said=[each.what for _, each in own],
+                style="points",
+                colour=(1, 0, 7)[colour],
+                symbol=symbol,
+            )
+        )
+    places = [place for place, _ in found]
+    zero = Series(
+        name="no difference",
+        source=LAW,
+        x=[0, 0],
+        y=[min(places) - 0.5, max(places) + 0.5],
+        style="line",
+        colour=REFERENCE,
+        dash="dot",
+    )
+    ticks = [(float(place), str(place)) for place in places]
+    return Panel(
+        title=title,
+        x=Axis(title=x, share=True),
+        y=Axis(title="row of the table", ticks=ticks),
+        series=[*series, zero],
+        flat=True,
+    )

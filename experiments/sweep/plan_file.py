@@ -1,0 +1,140 @@
+"""A plan as its TOML file has it: what varies, where it runs, what is done to it, how often. docs/plans.md tells it.
+
+title = "Lookups on rings of processes"
+
+[[sweep]]
+where = "local"
+nodes = "4..32"
+lookups = 2000
+faults = ["none", "one-killed"]
+
+[[faults.one-killed]]
+kind = "kill"
+at_s = 2.0
+target = "node:*"
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from chord.errors import LocalProtocolError
+from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Dissemination, FaultKind, Mode, Place
+
+Numbers = int | str | list[int | str]
+"""As values.py reads them."""
+
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class BadPlan(LocalProtocolError):
+    """A plan that makes no sweep. The text names the file, the key, what was expected and what was seen."""
+
+
+class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fault, or one that comes again each `every_s` seconds, the last time at `until_s` at the latest."""
+
+    kind: FaultKind
+    at_s: Annotated[float, Meta(ge=0)]
+    target: str = ""
+    every_s: Positive | None = None
+    until_s: Positive | None = None
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One `[[sweep]]`: every combination of what it names several of is a cell. cells.py tells what each is.
+
+    `publishers` and `subscribers` go together, the first with the first; without `subscribers` they are as many.
+    `seeds` times `repeats` is how often.
+    """
+
+    where: Place | list[Place] = "local"
+    nodes: Numbers = 8
+    vnodes: Numbers = 1
+    successors: Numbers = SUCCESSORS
+    mode: Mode | list[Mode] = "iterative"
+    dissemination: Dissemination | list[Dissemination] | None = None
+    publishers: Numbers | None = None
+    subscribers: Numbers | None = None
+    topics: Count | None = None
+    lookups: int | str = 0
+    lookup_rate: Positive | None = None
+    payload_bytes: Numbers = PAYLOAD_BYTES
+    samples: Count = 100
+    rate: Positive = 20.0
+    topology: str | list[str] | None = None
+    bw_mbit: Positive | None = None
+    delay_ms: Positive | None = None
+    capture: bool = False
+    faults: str | list[str] = "none"
+    seeds: Numbers = 1
+    repeats: Count = 1
+    zones: Count = 2
+    replicas: Count = 3
+    latency: str | None = None
+    figure: str | list[str] | None = None
+    quick: bool = False
+    rings: Count | None = None
+
+
+class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of a plan. `about` says whose figure it is, `theirs` which tables of plans/theirs.toml to print beside."""
+
+    title: str
+    about: str = ""
+    theirs: list[str] = []
+    sweep: Annotated[list[Block], Meta(min_length=1)]
+    faults: dict[str, list[FaultEntry]] = {}
+
+
+def parse(text: str, file: Path | str) -> dict[str, Any]:
+    """The tables of a plan, not yet looked at. Raises BadPlan."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadPlan(f"{file}: expected TOML; seen: {error}") from None
+
+
+def convert(tables: dict[str, Any], file: Path | str) -> PlanFile:
+    """The plan in these tables. Raises BadPlan."""
+    try:
+        return msgspec.convert(tables, PlanFile)
+    except msgspec.ValidationError as error:
+        raise BadPlan(f"{file}: {_told(str(error), tables)}") from None
+
+
+def _told(complaint: str, tables: dict[str, Any]) -> str:
+    """msgspec's complaint with the key first: `sweep[0].rate: expected float, got str; seen "fast"`."""
+    what, _, where = complaint.partition(" - at `$")
+    key = where.rstrip("`").lstrip(".")
+    unknown = re.search(r"unknown field `(.*)`", what)
+    if unknown:
+        name = unknown[1]
+        known = (Block if "sweep" in key else FaultEntry if "faults" in key else PlanFile).__struct_fields__
+        near = get_close_matches(name, known, 1)
+        meant = f"{near[0]!r}?" if near else f"one of {', '.join(known)}"
+        return f"{key or 'top level'}: there is no key {name!r}; expected {meant}"
+    missing = re.search(r"missing required field `(.*)`", what)
+    if missing:
+        return f"{key or 'top level'}: expected a key {missing[1]!r}; seen none"
+    seen = _look_up(tables, key)
+    return f"{key}: {what[:1].lower()}{what[1:].replace('`', '')}" + ("" if seen is None else f"; seen {seen!r}")
+
+
+def _look_up(tables: Any, key: str) -> Any:
+    """The value at a path like `sweep[0].nodes`; None for what is not to be found by it."""
+    found = tables
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key):
+        try:
+            found = found[int(index)] if index else found[name]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return found

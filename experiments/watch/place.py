@@ -1,0 +1,111 @@
+"""The folder `OUT/watch`: what it was begun with, which a restart has to keep, and who works in it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from chord.errors import LocalProtocolError
+from experiments.watch import windows
+
+WATCH = "watch"
+CHECKPOINT = "checkpoint"
+SETTINGS_FILE = "watch.json"
+LEFT_OUT_FILE = "left-out.json"
+LOCK_FILE = ".lock"
+VERSION = 1
+FREE_WITHIN_S = 10.0
+"""The Java of a watch that was killed ends by itself within this time."""
+
+POLL_S = 0.1
+
+
+class Settings(msgspec.Struct, kw_only=True, frozen=True):
+    """What the folder was begun with."""
+
+    version: int = VERSION
+    window_us: int
+
+
+class LeftOut(msgspec.Struct, kw_only=True):
+    """Rows that the stream passed over up to a batch: behind the watermark, and those it had seen before."""
+
+    batch: int = -1
+    late: int = 0
+    twice: int = 0
+
+    def save(self, place: Path) -> None:
+        """Replace the file, whole or not at all."""
+        fresh = place / f".{LEFT_OUT_FILE}.new"
+        fresh.write_bytes(msgspec.json.encode(self))
+        fresh.replace(place / LEFT_OUT_FILE)
+
+
+def left_out(place: Path) -> LeftOut:
+    """What was left out so far."""
+    try:
+        return msgspec.json.decode((place / LEFT_OUT_FILE).read_bytes(), type=LeftOut)
+    except (OSError, msgspec.DecodeError):
+        return LeftOut()
+
+
+@contextmanager
+def held(place: Path) -> Iterator[int]:
+    """Make the folder and hold its lock; yields the lock's descriptor, for processes that hold it as well.
+
+    Raises LocalProtocolError if another watch holds it for longer than one that was killed would.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    lock = os.open(place / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _take(lock, place)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def keep(place: Path, settings: Settings) -> None:
+    """Note what the folder is begun with, or check that it was begun so. Raises LocalProtocolError."""
+    path = place / SETTINGS_FILE
+    anew = "give another --out, or remove this folder to have everything counted anew"
+    if not path.exists():
+        fresh = place / f".{SETTINGS_FILE}.new"
+        fresh.write_bytes(msgspec.json.encode(settings))
+        fresh.replace(path)
+    try:
+        before = msgspec.json.decode(path.read_bytes(), type=Settings)
+    except msgspec.DecodeError as error:
+        raise LocalProtocolError(f"{path} cannot be read ({error}); {anew}") from None
+    if before.version != VERSION:
+        raise LocalProtocolError(f"{place} is of version {before.version}, this is {VERSION}; {anew}")
+    if before.window_us != settings.window_us:
+        was, now = before.window_us / 1e6, settings.window_us / 1e6
+        raise LocalProtocolError(
+            f"{place} holds windows of {was:g} s, not {now:g} s; --window {was:g} goes on, or {anew}"
+        )
+    if any((place / CHECKPOINT / "offsets").glob("*")):
+        return
+    (place / LEFT_OUT_FILE).unlink(missing_ok=True)
+    if any((place / windows.FOLDER).glob("*.parquet")):
+        raise LocalProtocolError(f"{place} holds windows without the {CHECKPOINT} that they belong to; {anew}")
+
+
+def _take(lock: int, place: Path) -> None:
+    until = time.monotonic() + FREE_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise LocalProtocolError(
+                    f"{place} is being written by another --watch; end it, or give another --out"
+                ) from None
+            time.sleep(POLL_S)
+        else:
+            return

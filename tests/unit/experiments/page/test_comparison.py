@@ -1,0 +1,84 @@
+"""What two sets of runs have in common, and what of it matters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.page.comparing import differences
+from experiments.page.comparison import comparison
+from experiments.page.material import Material, Run
+from experiments.page.rows import Hops, Lookups
+from experiments.page.source import read
+from tests.unit.experiments.page.examples import analysed
+
+
+def of(source: str, counts: dict[int, int], failed: int = 0) -> Material:
+    """A run of 16 nodes."""
+    lookups = [
+        Lookups(run="r", outcome=outcome, count=count)
+        for outcome, count in (("ok", sum(counts.values())), ("failed", failed))
+    ]
+    hops = [Hops(run="r", mode="iterative", hops=each, count=count) for each, count in counts.items()]
+    run = Run(name="r", source=source, ring_size=16)
+    return Material(runs=[run], hops=hops, lookups=lookups, asked=[Path("other")])
+
+
+def test_the_same_run_differs_in_nothing() -> None:
+    """No interval leaves nought out."""
+    found, _ = differences(of("live", {1: 500, 2: 500}), of("live", {1: 500, 2: 500}))
+
+    assert found
+    assert not any(each.shown or each.matters for each in found)
+
+
+def test_what_is_shown_matters_only_from_some_size_on() -> None:
+    """A difference of 0.02 hops between a million lookups is sure, and nobody's concern; one of 0.4 is."""
+    small, _ = differences(of("live", {1: 500_000, 2: 500_000}), of("live", {1: 520_000, 2: 480_000}))
+    large, _ = differences(of("live", {1: 500, 2: 500}), of("live", {1: 900, 2: 100}))
+
+    mean_of_small, mean_of_large = (
+        next(each for each in found if each.what.startswith("mean")) for found in (small, large)
+    )
+    assert mean_of_small.shown
+    assert not mean_of_small.matters
+    assert mean_of_large.matters
+    assert large[0].matters
+
+
+def test_real_is_never_held_against_simulated() -> None:
+    """Only runs of one source are compared."""
+    lead, figure, table, found = comparison(of("live", {1: 500, 2: 500}), of("sim", {1: 500, 2: 500}))
+
+    assert (figure, table, found) == (None, None, [])
+    assert lead == "Nothing was measured in the same way here and in other."
+
+
+def test_failures_that_only_one_side_has_are_shown() -> None:
+    """By an interval that holds where a share is 0."""
+    found, _ = differences(of("live", {1: 1000}, failed=50), of("live", {1: 1000}))
+
+    share = next(each for each in found if each.what.startswith("share of failed lookups"))
+    assert share.its == 0
+    assert share.matters
+    assert share.method == "analytic (Newcombe)"
+
+
+def test_the_level_of_each_grows_with_their_number() -> None:
+    """Bonferroni: all hold together."""
+    found, level = differences(of("live", {1: 500, 2: 500}), of("live", {1: 500, 2: 500}))
+
+    assert level == 1 - 0.05 / len(found)
+
+
+def test_a_slower_run_is_told_as_such(tmp_path: Path) -> None:
+    """Latencies 1.3 times as long come out so, by the same seed each time."""
+    ours, its = read([analysed(tmp_path / "ours")]), read([analysed(tmp_path / "its", slower=1.3)])
+
+    lead, figure, table, found = comparison(ours, its)
+
+    assert "Bonferroni" in lead
+    assert figure is not None
+    assert table is not None
+    medians = [each for each in found if each.what.startswith("median of delivery latency")]
+    assert medians
+    assert all(each.matters and 0.74 < each.ours / each.its < 0.80 for each in medians)

@@ -1,0 +1,137 @@
+"""The page as text: nothing in it comes from elsewhere, every name is escaped, simulated is told as such."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from experiments.page import html_page, png, tables
+from experiments.page.cards import cards
+from experiments.page.chart import Figure
+from experiments.page.figures import figures
+from experiments.page.html_page import Page, Section
+from experiments.page.material import Material
+from experiments.page.source import read
+from experiments.traces.run import BadRun
+from tests.unit.experiments.page.examples import HOSTILE, analysed, of_papers
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """A run with every table, and every figure of the papers."""
+    here = tmp_path_factory.mktemp("material")
+    return read([analysed(here / "run"), of_papers(here / "papers")])
+
+
+@pytest.fixture(scope="module")
+def found(material: Material) -> list[Figure]:
+    """Every figure there is."""
+    return figures(material)
+
+
+class Elements(HTMLParser):
+    """Counts elements, and keeps what they refer to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.refers: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.refers += [value or "" for name, value in attrs if name in ("src", "href")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+
+def test_every_figure_that_readers_of_the_papers_expect_is_there(found: list[Figure]) -> None:
+    """Their list, and what the tables of a run with faults, clients and captures add."""
+    assert {figure.name for figure in found} >= {
+        *("path-length", "path-distribution", "keys-per-node", "failed-lookups", "under-failures", "latency-cdf"),
+        *("latency-by-clients", "failover", "time-line", "app-and-wire", "node-load", "hot-keys", "slowest"),
+    }
+
+
+def test_every_axis_says_its_unit_and_every_figure_what_it_is_of(found: list[Figure]) -> None:
+    """A unit stands in brackets; runs, counts and sources are never left out."""
+    titles = [axis.title for figure in found for panel in figure.panels for axis in (panel.x, panel.y)]
+    assert [title for title in titles if not re.search(r"\(.+\)", title) and not title.startswith("row ")] == []
+    for figure in found:
+        assert figure.runs, figure.name
+        assert figure.counts, figure.name
+        assert figure.sources, figure.name
+
+
+def test_series_of_the_simulator_say_so(found: list[Figure]) -> None:
+    """In their names, which stand in legends, CSV and tables."""
+    series = [one for figure in found for panel in figure.panels for one in panel.series]
+    assert {one.source for one in series} >= {"live", "mininet", "sim", "published", "law"}
+    assert [one.name for one in series if one.source == "sim" and "(simulated" not in one.name] == []
+    assert [one.name for one in series if one.source == "live" and "(live)" not in one.name] == []
+
+
+def test_the_page_asks_for_nothing_and_takes_no_name_for_markup(found: list[Figure], material: Material) -> None:
+    """All that it refers to is itself, files beside it, and data; a name's tags are none of its own."""
+    page = Page(
+        title=HOSTILE, lead=HOSTILE, sources=["live"], cards=cards(material), sections=[Section("all", HOSTILE, found)]
+    )
+
+    text = html_page.render(page)
+
+    elements = Elements()
+    elements.feed(text)
+    assert "img" not in elements.names
+    assert elements.names.count("script") == 3
+    assert [each for each in elements.refers if not re.match(r"#|data:|figures/[\w-]+\.png$", each)] == []
+    assert "default-src &#39;none&#39;" in text
+    assert 'evil.invalid/x onerror="alert' not in text
+
+
+def test_what_nothing_tells_is_not_taken_for_nought() -> None:
+    """A report without lookups or samples claims neither that none failed nor that none were lost."""
+    values = {card.name: (card.value, card.state) for card in cards(Material())}
+
+    assert values["Failed lookups"] == values["Lost samples"] == values["Wrong owners"] == ("–", "")
+
+
+def test_the_strip_tells_what_went_wrong(material: Material) -> None:
+    """Failed lookups and owners that conflict are counted, and marked."""
+    values = {card.name: (card.value, card.state) for card in cards(material)}
+
+    assert values["Failed lookups"] == ("3", "bad")
+    assert values["Wrong owners"] == ("2", "bad")
+    assert values["Lost samples"] == ("0", "good")
+
+
+def test_csv_has_every_point_and_no_formula(found: list[Figure]) -> None:
+    """A row a point; a name that a spreadsheet would run begins with an apostrophe."""
+    for figure in found:
+        points = sum(len(one.x) for panel in figure.panels for one in panel.series if any(y is not None for y in one.y))
+        assert len(tables.as_csv(figure).splitlines()) >= points + 1
+    assert tables._safe("=1+1") == "'=1+1"
+
+
+def test_a_hostile_name_is_drawn_as_text(found: list[Figure], tmp_path: Path) -> None:
+    """matplotlib takes no `$` of a name for a formula."""
+    figure = next(figure for figure in found if figure.name == "hot-keys")
+    png.write(figure, tmp_path / "x.png")
+
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+
+
+def test_a_directory_that_was_not_analysed_says_what_to_do(tmp_path: Path) -> None:
+    """Naming the command."""
+    with pytest.raises(BadRun, match=r"holds no analysis .* run `python -m experiments analyse"):
+        read([tmp_path])
+
+
+def test_runs_of_one_name_keep_apart(tmp_path: Path) -> None:
+    """The second gets the name of its directory before its own, in its rows too."""
+    material = read([analysed(tmp_path / "one"), analysed(tmp_path / "two")])
+
+    names = [run.name for run in material.runs]
+    assert len(set(names)) == len(names)
+    assert "two/killed" in names
+    assert {row.run for row in material.hops} <= set(names)

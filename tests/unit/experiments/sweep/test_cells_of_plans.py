@@ -1,0 +1,136 @@
+"""Which cells a plan makes, and what is told of one that makes none."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.sweep.cells import Fault
+from experiments.sweep.plan_file import BadPlan
+from tests.unit.experiments.sweep.planned import cells, names
+
+KILLED = """
+    [[faults.killed]]
+    kind = "kill"
+    at_s = 2
+    target = "node:*"
+"""
+
+
+def test_every_combination_is_a_cell_with_a_name_of_its_own() -> None:
+    """The name tells what is not as usual; the seed always."""
+    found = names(
+        """
+        [[sweep]]
+        where = ["local", "sim"]
+        nodes = "4..8"
+        mode = ["iterative", "recursive"]
+        lookups = 10
+        seeds = "1..2"
+        """
+    )
+
+    assert len(found) == len(set(found)) == 16
+    assert found[:3] == ["local-n0004-seed1", "local-n0004-seed2", "local-n0008-seed1"]
+    assert found[-1] == "sim-n0008-recursive-seed2"
+
+
+def test_publishers_and_subscribers_go_together() -> None:
+    """The first with the first; as many subscribe as publish where nothing else is said, one number goes with each."""
+    pairs = [
+        [(cell.publishers, cell.subscribers) for cell in cells(f'[[sweep]]\ndissemination = "direct"\n{clients}')]
+        for clients in (
+            "publishers = [1, 4]",
+            "publishers = [8, 1]\nsubscribers = [1, 8]",
+            "publishers = [2, 3]\nsubscribers = 1",
+        )
+    ]
+
+    assert pairs == [[(1, 1), (4, 4)], [(8, 1), (1, 8)], [(2, 1), (3, 1)]]
+
+
+def test_a_fault_plan_is_spread_over_time() -> None:
+    """One entry may come again and again; `none` is a cell without."""
+    plain, killed = cells(
+        """
+        [[sweep]]
+        lookups = 100
+        lookup_rate = 10
+        faults = ["none", "killed"]
+
+        [[faults.killed]]
+        kind = "kill"
+        at_s = 2
+        every_s = 2.5
+        until_s = 7
+        target = "node:*"
+
+        [[faults.killed]]
+        kind = "stop"
+        at_s = 3
+        target = "node:1"
+        """
+    )
+
+    assert (plain.faults, plain.fault_plan) == ((), None)
+    assert (killed.fault_plan, killed.name) == ("killed", "local-n0008-killed-seed1")
+    assert [(fault.kind, fault.at_s) for fault in killed.faults] == [
+        ("kill", 2),
+        ("stop", 3),
+        ("kill", 4.5),
+        ("kill", 7),
+    ]
+    assert killed.faults[1] == Fault(kind="stop", at_s=3, target="node:1")
+
+
+def test_a_figure_of_the_papers_is_a_cell() -> None:
+    """It has rings and seeds of its own."""
+    (cell,) = cells('[[sweep]]\nwhere = "sim"\nfigure = "load"\nquick = true')
+
+    assert (cell.name, cell.figure, cell.quick) == ("sim-load-quick", "load", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[sweep]\n", "p.toml: expected TOML; seen: Expected ']]' at the end of an array declaration"),
+        ("sweep = 4", "p.toml: sweep: expected array, got int; seen 4"),
+        ("", "p.toml: top level: expected a key 'sweep'; seen none"),
+        ("[[sweep]]\nnodez = 4", "p.toml: sweep[0]: there is no key 'nodez'; expected 'nodes'?"),
+        ("[[sweep]]\nrate = 'fast'", "p.toml: sweep[0].rate: expected float, got str; seen 'fast'"),
+        ("[[sweep]]\nwhere = 'moon'", "p.toml: sweep[0].where: invalid enum value 'moon'; seen 'moon'"),
+        ("[[sweep]]\n[[sweep]]\nnodes = '5..30'", "p.toml: sweep[1].nodes: expected powers of two at both ends"),
+        ("[[sweep]]\nnodes = 0", "p.toml: sweep[0].nodes: expected numbers from 1 on; seen 0"),
+        ("[[sweep]]\nlookups = 'many'", "p.toml: sweep[0].lookups: expected a whole number"),
+        ("[[sweep]]\nlookups = 5\nfaults = 'fire'", "p.toml: sweep[0].faults: expected one of none; seen 'fire'"),
+        ("[[sweep]]\npublishers = 2", "p.toml: sweep[0].dissemination: expected publishers as well, or neither"),
+        (
+            "[[sweep]]\ndissemination = 'direct'\npublishers = [1, 2]\nsubscribers = [1, 2, 3]",
+            "p.toml: sweep[0].subscribers: expected 2 numbers, as of publishers; seen 3",
+        ),
+        (
+            f"[[sweep]]\nlookups = 100\nfaults = 'killed'\n{KILLED}",
+            "p.toml: sweep[0].lookup_rate: expected a rate, so that faults have their time; seen none",
+        ),
+        (
+            f"[[sweep]]\nlookups = 100\nlookup_rate = 50\nfaults = 'killed'\n{KILLED}",
+            "p.toml: sweep[0].faults: expected faults within the 2 s that the workload takes; seen one of killed at 2",
+        ),
+        (
+            "[[sweep]]\nfigure = 'load'",
+            "p.toml: sweep[0].where: expected \"sim\", where figures are drawn; seen 'local'",
+        ),
+        (
+            "[[sweep]]\nwhere = 'sim'\nfigure = 'load'\nnodes = 4",
+            "p.toml: sweep[0].nodes: expected nothing beside figure",
+        ),
+        (
+            "[[sweep]]\nlookups = 5\n[[sweep]]\nlookups = 6",
+            "p.toml: sweep[1]: expected cells unlike any before; seen two named local-n0008-seed1",
+        ),
+    ],
+)
+def test_what_makes_no_cells_is_told_with_file_and_key(text: str, said: str) -> None:
+    """And what was expected against what was seen."""
+    with pytest.raises(BadPlan) as raised:
+        cells(text)
+    assert str(raised.value).startswith(said)

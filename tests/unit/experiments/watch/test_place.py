@@ -1,0 +1,42 @@
+"""The folder of a watch is gone on with as it was begun, by one watch at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chord.errors import LocalProtocolError
+from experiments.watch import place
+from experiments.watch.place import LeftOut, Settings, held, keep, left_out
+
+
+def test_windows_of_another_length_need_another_folder(tmp_path: Path) -> None:
+    """The error says what was, what is asked for, and what to do."""
+    keep(tmp_path, Settings(window_us=10_000_000))
+    keep(tmp_path, Settings(window_us=10_000_000))
+
+    with pytest.raises(LocalProtocolError, match=r"holds windows of 10 s, not 2.5 s; --window 10 goes on, or give an"):
+        keep(tmp_path, Settings(window_us=2_500_000))
+
+
+def test_windows_without_their_checkpoint_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Batches would be numbered from 0 again, and passed over. Without windows there is nothing to lose."""
+    keep(tmp_path, Settings(window_us=1))
+    LeftOut(batch=7, late=3).save(tmp_path)
+    keep(tmp_path, Settings(window_us=1))
+    assert left_out(tmp_path).batch == -1
+    (tmp_path / "windows").mkdir()
+    (tmp_path / "windows" / "0.parquet").touch()
+
+    with pytest.raises(LocalProtocolError, match="windows without the checkpoint that they belong to"):
+        keep(tmp_path, Settings(window_us=1))
+
+
+def test_one_watch_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one waits for as long as a killed one takes to end, and says what to do."""
+    monkeypatch.setattr(place, "FREE_WITHIN_S", 0.0)
+    with held(tmp_path), pytest.raises(LocalProtocolError, match="written by another --watch"), held(tmp_path):
+        pass
+    with held(tmp_path):
+        pass
