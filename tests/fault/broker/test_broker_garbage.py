@@ -242,6 +242,7 @@ def test_forged_batches_are_nobodys_samples(zone: Zone, context: zmq.Context):
     ):
         traffic.flows()
         forger.linger = victim.linger = 0
+        forger.sndhwm = 0  # beyond its mark a ROUTER drops what it sends, and says nothing
         port = forger.bind_to_random_port("tcp://127.0.0.1")
         victim.connect(f"tcp://{zone.primary.address}")
         source = PublisherRecord(f"127.0.0.1:{port}", Profile())
