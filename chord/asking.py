@@ -41,7 +41,7 @@ PAGES_AT_MOST = 1_000
 FINAL = (InvalidName, LocalProtocolError, StaleVersion, TooLarge, WrongCluster)
 """Errors that asking again cannot mend."""
 
-OWNER_NO_MORE = (NotOwner, NotMember, PeerUnreachable, WrongCluster)
+OWNER_NO_MORE = (NotOwner, NotMember, PeerUnreachable)
 """What is heard, or not, at the address of a member that owned the key when it was cached."""
 
 

@@ -279,7 +279,7 @@ class Kernel:
         asking = asks_others(body)
         # Whoever has to ask others in its turn is given a round trip more.
         timeout_s = peer.timeout_s(effect.attempt + asking)
-        self._calls[call] = Waiting(running, address, None if asking else peer, body.reply, now, timeout_s)
+        self._calls[call] = Waiting(running, to, None if asking else peer, body.reply, now, timeout_s)
         self._at(now + timeout_s, call)
         meant = (to.id, to.incarnation) if to.incarnation else None
         request = Request(PROTOCOL_VERSION, self.cluster, call, body, meant)
@@ -290,10 +290,9 @@ class Kernel:
 
     def _ask(self, running: Running, effect: Call) -> None:
         """Cast a request whose answer comes from somebody else."""
-        address = effect.to.address
         lookups = self.round_trips.lookups
         timeout_s = lookups.timeout_s(effect.attempt)
-        self._calls[effect.token] = Waiting(running, address, lookups, Arrived, self.now, timeout_s)
+        self._calls[effect.token] = Waiting(running, effect.to, lookups, Arrived, self.now, timeout_s)
         self._at(self.now + timeout_s, effect.token)
         self.cast(effect.to, effect.request, answered_elsewhere=True)
 

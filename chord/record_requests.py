@@ -20,7 +20,6 @@ from chord.errors import (
     PeerUnreachable,
     Refused,
     RingcastError,
-    WrongCluster,
 )
 from chord.member import Member
 from chord.messages import Copy, Entry, Get, Noted, Page, Pointer, Put, Stored
@@ -30,8 +29,8 @@ from chord.repair import gather_record
 PASSED_ON = 4
 """Successors that a joiner asks for a record which it has not got yet."""
 
-GONE = (PeerUnreachable, NotMember, WrongCluster)
-"""A taker that is no more, as far as anybody can tell: another process may have its address."""
+GONE = (PeerUnreachable, NotMember)
+"""A taker that is no more, as far as anybody can tell."""
 
 
 def install(member: Member) -> None:

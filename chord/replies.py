@@ -10,8 +10,8 @@ import msgspec
 from chord import wire
 from chord.driven import Then
 from chord.effects import Operation
-from chord.errors import PeerUnreachable, RemoteProtocolError, RingcastError
-from chord.messages import Arrived, Failure, Reply, ReplyBody
+from chord.errors import NotMember, PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
+from chord.messages import Arrived, Failure, Pointer, Reply, ReplyBody
 from chord.round_trips import Peer
 
 LATE_CALLS_KEPT = 1_024
@@ -31,7 +31,7 @@ class Waiting(msgspec.Struct):
     """A call whose reply has not come. `peer` learns from how long it takes, unless that says nothing of the link."""
 
     running: Running
-    address: str
+    to: Pointer
     peer: Peer | None
     expected: type
     sent_at: float
@@ -92,12 +92,20 @@ class Replies:
             if len(self._late) > LATE_CALLS_KEPT:
                 self._late.popitem(last=False)
             peer.timed_out(now)
-        error = PeerUnreachable(f"no reply from {waiting.address} within {waiting.timeout_s:.2f} s")
+        error = PeerUnreachable(f"no reply from {waiting.to.address} within {waiting.timeout_s:.2f} s")
         self._ready.append((waiting.running, None, error))
 
 
 def _error_in(body: ReplyBody, waiting: Waiting) -> RingcastError:
-    """What a reply of another type than the one expected means."""
+    """What a reply of another type than the one expected means.
+
+    A member whose address a process of another cluster has by now is no member any more. Of a contact, which may be
+    any process, nobody knows that it was one.
+    """
+    to = waiting.to
     if type(body) is Failure:
-        return wire.raised(body)
-    return RemoteProtocolError(f"{waiting.address} answered {type(body).__name__}, not {waiting.expected.__name__}")
+        error = wire.raised(body)
+        if isinstance(error, WrongCluster) and to.incarnation:
+            return NotMember(f"{to} is gone, and another process has its address: {error}")
+        return error
+    return RemoteProtocolError(f"{to.address} answered {type(body).__name__}, not {waiting.expected.__name__}")

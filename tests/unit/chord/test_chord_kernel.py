@@ -9,7 +9,7 @@ import pytest
 
 from chord.driven import Emit, Respond, Send
 from chord.effects import Call, call, cast, gather, sleep, spawn
-from chord.errors import Busy, NotOwner, PeerUnreachable, RemoteProtocolError, RingcastError
+from chord.errors import Busy, NotMember, NotOwner, PeerUnreachable, RemoteProtocolError, RingcastError, WrongCluster
 from chord.kernel import STANDSTILL_S, Kernel
 from chord.messages import (
     Copy,
@@ -79,6 +79,18 @@ def test_a_call_to_any_member_of_a_process_names_none():
     begin(one, call(Pointer(0, "peer:1", 0), Ping(), Pong))
 
     assert sent(one)[0].message.to is None
+
+
+@pytest.mark.parametrize(("incarnation", "kind"), [(3, NotMember), (0, WrongCluster)])
+def test_a_member_whose_address_another_cluster_has_is_none(incarnation, kind):
+    """A process of that cluster was started where the member was; nobody knows that a contact ever was one."""
+    one = kernel()
+    outcome = begin(one, call(Pointer(7, "peer:1", incarnation), Ping(), Pong))
+
+    reply(one, sent(one)[0].message.call, failure(WrongCluster("this process belongs to cluster 'other'")))
+
+    assert [type(error) for error in outcome] == [kind]
+    assert "this process belongs to cluster 'other'" in str(outcome[0])
 
 
 def test_call_ids_differ_and_do_not_start_at_the_same_number():

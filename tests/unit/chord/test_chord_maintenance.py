@@ -398,3 +398,25 @@ def test_a_ring_of_many_is_ideal(world):
         assert list(member.state.successors) == following
         assert member.state.predecessor == ordered[position - 1].me
         assert not member.state.whole
+
+
+def test_a_ring_closes_where_a_process_of_another_cluster_took_the_address_of_a_member(world):
+    """It answers, so that no time-out tells that the member is gone."""
+    hosts = boot(world, [100, 300, 500, 700])
+    stranger = host(world, 500)
+    stranger.kernel.cluster = "other"
+    world.finish(stranger.kernel, stranger.boot([], 30.0))
+
+    def neighbours():
+        return {
+            one.members[0].me.id: (
+                one.members[0].state.predecessor and one.members[0].state.predecessor.id,
+                [pointer.id for pointer in one.members[0].state.successors],
+            )
+            for one in hosts
+            if one is not hosts[2]
+        }
+
+    closed = {100: (700, [300, 700]), 300: (100, [700, 100]), 700: (300, [100, 300])}
+    assert world.run(lambda: neighbours() == closed, 30.0), neighbours()
+    assert stranger.members[0].state.alone
