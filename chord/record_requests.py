@@ -26,7 +26,7 @@ from chord.messages import Copy, Entry, Get, Noted, Page, Pointer, Put, Stored
 from chord.names import normalise
 from chord.repair import gather_record
 
-PASSED_ON = 4
+PASSED_ON = 8
 """Successors that a joiner asks for a record which it has not got yet."""
 
 GONE = (PeerUnreachable, NotMember)

@@ -123,7 +123,7 @@ class Process:
 
     def waiting(self) -> list[tuple[int, str]]:
         """The calls without an answer: their ids, and whom they ask."""
-        return [(call, waiting.address) for call, waiting in self._kernel._calls.items()]
+        return [(call, waiting.to.address) for call, waiting in self._kernel._calls.items()]
 
     def pauses(self) -> int:
         """How many operations pause."""
@@ -146,7 +146,7 @@ class Process:
             pointers_and_flags(self.member),
             tuple(sorted(self._under_way)),
             tuple(sorted(self.failed)),
-            tuple(sorted((call, each.address, stand(each.running.generator)) for call, each in calls)),
+            tuple(sorted((call, each.to.address, stand(each.running.generator)) for call, each in calls)),
             tuple(stand(timer[2].generator) for timer in self._paused()),
             tuple(
                 sorted(
@@ -170,7 +170,7 @@ class Process:
             return request
         calls = self._kernel._calls
         waiting = calls.pop(request.call)
-        asked = repr((self.member.me, waiting.address, request.body, request.to, stand(waiting.running.generator)))
+        asked = repr((self.member.me, waiting.to.address, request.body, request.to, stand(waiting.running.generator)))
         name = FIRST_NAME + zlib.crc32(asked.encode())
         while name in calls:
             name += 1

@@ -19,10 +19,6 @@ from sim.watch import Watch
 
 BEGIN_WITHIN_S = 60.0
 HEAL_WITHIN_S = {"stop": 30.0, "rough": 60.0, "split": 120.0}
-ROUND_TRIPS = 200
-"""Of the mean length, which a ring has beyond these times to become ideal: on slow links all that it does is slow."""
-
-SLOW_AT_MOST_S = 120.0
 ANSWER_WITHIN_S = 30.0
 MORE_WITHIN_S = 300.0
 STAY_S = 0.6
@@ -44,9 +40,9 @@ class Chaos:
         self.questions = Questions(self.stage, self._watch)
         self._faults = Faults(self.stage, self._watch, self.questions)
         self._rng = self.cluster.rng("chaos")
-        slow_s = min(ROUND_TRIPS * sum(plan.latency_s), SLOW_AT_MOST_S)
-        self._begin_within_s = BEGIN_WITHIN_S + slow_s
-        self._heal_within_s = HEAL_WITHIN_S[plan.style] + slow_s
+        self._begin_within_s = BEGIN_WITHIN_S + self.stage.slow_s
+        self._heal_within_s = HEAL_WITHIN_S[plan.style] + self.stage.slow_s
+        self._answer_within_s = ANSWER_WITHIN_S + self.stage.slow_s
 
     def run(self) -> Verdict:
         """Carry the plan out to its end, or to the first thing that is wrong."""
@@ -129,7 +125,7 @@ class Chaos:
         began = cluster.now
         self._become_ideal()
         self.stage.verdict.healed_s = round(cluster.now - began, 3)
-        self._until(lambda: not self.questions.pending, ANSWER_WITHIN_S, "a client had no outcome")
+        self._until(lambda: not self.questions.pending, self._answer_within_s, "a client had no outcome")
         while self.plan.least and cluster.network.delivered < LEAST_DELIVERIES:
             self._perform_one("lookup")
             self._run_for(POLL_S)
@@ -167,7 +163,7 @@ class Chaos:
         if self.stage.strict and refused:
             raise Stuck("\n".join(f"{address} could not join: {error}" for address, error in refused.items()))
         self.questions.read_everything()
-        self._until(lambda: not self.questions.pending, ANSWER_WITHIN_S, "a client had no outcome")
+        self._until(lambda: not self.questions.pending, self._answer_within_s, "a client had no outcome")
 
     def _add(self, kind: Kind) -> bool:
         """A fault more than the plan has, if it can be."""

@@ -29,6 +29,7 @@ class Questions:
         self.pending = 0
         self._stage = stage
         self._watch = watch
+        self._patience_s = PATIENCE_S + stage.slow_s
         self._writing: dict[Place, int] = {}
         """The version of each write that has no outcome yet."""
 
@@ -57,7 +58,7 @@ class Questions:
         if self._stage.strict:
             self._watch.begin_lookup(action.number, self._stage.cluster.settings.space.key(name))
         self.pending += 1
-        outcome = client.process.start(client.ring(vias, PATIENCE_S).locate(name))
+        outcome = client.process.start(client.ring(vias, self._patience_s).locate(name))
         outcome.when_done(partial(self._found, action.number, vias))
         self._stage.count("lookup")
 
@@ -115,7 +116,7 @@ class Questions:
             return
         version = self.ledger.write(place, value)
         self._writing[place] = version
-        ring = client.ring(vias, PATIENCE_S)
+        ring = client.ring(vias, self._patience_s)
         operation = ring.delete(*place, version) if value is None else ring.put(*place, value, LEASE_S, version)
         self.pending += 1
         client.process.start(operation).when_done(partial(self._written, place, version))
@@ -129,7 +130,7 @@ class Questions:
 
     def _read(self, client: Client, name: str, vias: list[str]) -> None:
         self.pending += 1
-        outcome = client.process.start(client.ring(vias, PATIENCE_S).get(name))
+        outcome = client.process.start(client.ring(vias, self._patience_s).get(name))
         outcome.when_done(partial(self._have_read, self.ledger.promised(name), name, vias))
 
     def _have_read(

@@ -50,6 +50,12 @@ class Verdict(msgspec.Struct, kw_only=True):
     virtual_s: float = 0.0
 
 
+ROUND_TRIPS = 200
+"""Of the mean length, for which everything waits beyond its time: on slow links all that a ring does is slow."""
+
+SLOW_AT_MOST_S = 120.0
+
+
 class Stage:
     """The cluster of one run. `strict`: processes only stop, and nobody takes a live one for dead."""
 
@@ -67,6 +73,7 @@ class Stage:
             space=IdentifierSpace(plan.bits),
         )
         latency = king(plan.seed) if plan.king else uniform(*plan.latency_s)
+        self.slow_s = min(ROUND_TRIPS * sum(plan.latency_s), SLOW_AT_MOST_S)
         self.calm = Link(latency)
         self.raging = Link(latency, plan.loss, plan.duplication)
         self.cluster = Cluster(plan.seed, settings, self.calm, plan.vnodes, keep, plan.drift)

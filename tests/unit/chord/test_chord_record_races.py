@@ -291,6 +291,23 @@ def test_who_has_taken_an_arc_over_is_asked_for_those_who_know_nothing_of_it(wor
     assert [entry.value for entry in outcome(world, hosts[1], Get("k200", acting=True)).entries] == [b"3"]
 
 
+def test_a_read_finds_the_first_that_has_its_records_behind_many_joiners(world):
+    """All of a small ring may have joined just now, but one; each takes its records over from the next."""
+    one = host(world, 100)
+    member = one.members[0]
+    member.active = True
+    member.reach.join(50)
+    successors = tuple(pointer(number) for number in range(200, 1000, 100))
+    member.state = replace(member.state, predecessor=pointer(50), successors=successors, whole=False)
+    for joiner in successors[:-1]:
+        scripted(world, joiner.address, lambda _request: Busy("it has not got all of its records yet"))
+    kept = Page((Entry("k80", "e", 1, b"v", LEASE_S),), more=False)
+    got = scripted(world, successors[-1].address, lambda _request: kept)
+
+    assert outcome(world, one, Get("k80")) == kept
+    assert [body(request) for request in got if isinstance(body(request), Get)] == [Get("k80", acting=True)]
+
+
 def test_an_arc_that_its_taker_has_is_not_asked_of_it(world):
     """It has said so itself: whoever passes on here for its arc is refused."""
     hosts = boot(world, [100, 800])
