@@ -88,13 +88,14 @@ class Ring:
         """
         _check_entry(entry)
         _check_sizes(entry, value, lease_s, version)
-        request = Put(normalise(name), entry, value, lease_s, version, notify)
+        request = Put(normalise(name), entry, value, lease_s, version, notify, serial=self._kernel.serial())
         return (yield from self._at_owner(request, Stored))
 
     def delete(self, name: str, entry: str, version: int = 0) -> Operation[Stored]:
         """Delete one entry of a record, as version 0 or a later one as in `put`; what is not there is no error."""
         _check_entry(entry)
-        return (yield from self._at_owner(Put(normalise(name), entry, version=version, deleted=True), Stored))
+        request = Put(normalise(name), entry, version=version, deleted=True, serial=self._kernel.serial())
+        return (yield from self._at_owner(request, Stored))
 
     def get(self, name: str) -> Operation[list[Entry]]:
         """The live entries of a record, in the order of their ids."""
@@ -124,7 +125,7 @@ class Ring:
         return (yield from self._patiently(step))
 
     def _at_owner(self, request: Put | Get, expected: type[R]) -> Operation[R]:
-        """Have the owner carry out a request. A repeated put may count two versions up, never lose one.
+        """Have the owner carry out a request. All attempts at a put have one serial, so that it happens once.
 
         A cached owner is asked at once: it refuses what it does not own. That is no lookup, and leaves no trace.
         """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import mmh3
 
 from chord.errors import StaleVersion, TooLarge
-from chord.limits import MAX_VERSION, MAX_VERSION_STEP
-from chord.messages import Entry, Put
+from chord.limits import MAX_SERVED, MAX_VERSION, MAX_VERSION_STEP
+from chord.messages import Entry, Put, Serial
 
 ENTRY_BYTES = 512
 """What an entry takes beside its value, about."""
@@ -24,6 +24,7 @@ class Held:
     guard_until: float
     notify: str
     deleted: bool
+    served: tuple[Serial, ...] = ()
 
     @property
     def size(self) -> int:
@@ -33,6 +34,10 @@ class Held:
     def live(self, now: float) -> bool:
         """Whether readers see it."""
         return not self.deleted and now < self.expires_at
+
+    def has_served(self, serial: Serial | None) -> bool:
+        """Whether it has come of this put, another attempt at it, or a later one of the same client."""
+        return serial is not None and any(client == serial[0] and last >= serial[1] for client, last in self.served)
 
     def digest(self, name: str, entry: str) -> int:
         """64 bits of what it is, where it is held; leases, which differ from copy to copy, left out."""
@@ -68,6 +73,14 @@ def newer(held: Held, offered: Held) -> Held:
         winner = max(held, offered, key=lambda copy: (copy.deleted, copy.value, copy.notify))
         return replace(winner, guard_until=guard)
     return replace(held, expires_at=min(held.expires_at, offered.expires_at), guard_until=guard)
+
+
+def served(put: Put, held: Held | None) -> tuple[Serial, ...]:
+    """What is remembered of the puts of an entry after one more."""
+    before = held.served if held else ()
+    if put.serial is None:
+        return before
+    return (put.serial, *(each for each in before if each[0] != put.serial[0]))[:MAX_SERVED]
 
 
 def version_of(put: Put, held: Held | None) -> int:

@@ -30,6 +30,7 @@ from chord.messages import (
     ReplyBody,
     Request,
     RequestBody,
+    Serial,
     asks_others,
 )
 from chord.replies import Ready, Replies, Running, Waiting
@@ -66,7 +67,8 @@ class Kernel:
         self.round_trips = RoundTrips()
         self._outputs: list[Output] = []
         self._calls: dict[int, Waiting] = {}
-        self._next_call = rng.getrandbits(32) + 1
+        self._client = self._next_call = rng.getrandbits(32) + 1
+        self._puts = 0
         self._timers: list[tuple[float, int, int | Running]] = []
         self._sequence = 0
         self._here: deque[Request] = deque()
@@ -154,6 +156,11 @@ class Kernel:
     def epoch_us(self, at: float) -> int:
         """The wall-clock time of a moment of this kernel's clock, in microseconds since the epoch."""
         return int((at + self.epoch_offset_s) * 1e6)
+
+    def serial(self) -> Serial:
+        """Names a put that this process is about to begin, all of its attempts."""
+        self._puts += 1
+        return self._client, self._puts
 
     def emit(self, row: msgspec.Struct) -> None:
         """Keep a trace row."""

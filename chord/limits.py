@@ -49,6 +49,9 @@ MAX_VNODES = 128
 MAX_ENTRY_ID = 300
 """Characters of an entry's id; holds a prefix and a name of 255 bytes."""
 
+MAX_SERVED = 4
+"""Clients whose last put of an entry is remembered with it."""
+
 MAX_VALUE_BYTES = 16 * 1024
 """Bytes of one entry's value."""
 

@@ -23,6 +23,7 @@ from chord.limits import (
     MAX_LEASE_S,
     MAX_LIST,
     MAX_NAME_BYTES,
+    MAX_SERVED,
     MAX_VALUE_BYTES,
 )
 
@@ -59,12 +60,17 @@ Pointers = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_LIST)]
 Path = Annotated[tuple[Pointer, ...], Meta(max_length=MAX_FORWARDS)]
 
 
+Serial = tuple[Count, Count]
+"""A client, and the number of one of its puts: later ones have higher numbers, all attempts at one the same."""
+
+
 class Entry(Struct, array_like=True, frozen=True):
     """One leased entry of a record, as it travels: leases are what remains of them, in seconds.
 
     `notify` is an address that is cast every change of the record, but to entries that have an address themselves; or
     empty. `guard_s` is how long an older version may still be held somewhere: until then the entry is kept, even when
-    expired or deleted, so that it cannot return.
+    expired or deleted, so that it cannot return. `served`: the last put of each client that changed it lately, the
+    latest first.
     """
 
     name: Name
@@ -75,6 +81,7 @@ class Entry(Struct, array_like=True, frozen=True):
     notify: Address = ""
     deleted: bool = False
     guard_s: Lease = 0.0
+    served: Annotated[tuple[Serial, ...], Meta(max_length=MAX_SERVED)] = ()
 
 
 Entries = Annotated[tuple[Entry, ...], Meta(max_length=MAX_ENTRIES_PER_PAGE)]
@@ -261,7 +268,11 @@ class Leave(Struct, tag_field="type", frozen=True):
 
 
 class Put(Struct, tag_field="type", frozen=True):
-    """Store or, with `deleted`, delete one entry. Version 0 lets the owner count: one more than it holds."""
+    """Store or, with `deleted`, delete one entry. Version 0 lets the owner count: one more than it holds.
+
+    An attempt that comes after what a later put of its client has led to changes nothing (Ongaro 2014, section 6.3);
+    nothing is known of the attempts of one without a `serial`.
+    """
 
     reply: ClassVar[type] = Stored
 
@@ -274,6 +285,7 @@ class Put(Struct, tag_field="type", frozen=True):
     deleted: bool = False
     acting: bool = False
     """Passed on by a joiner whose hand-over is not complete: the receiver answers for it."""
+    serial: Serial | None = None
 
 
 class Get(Struct, tag_field="type", frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from chord.errors import TooLarge
-from chord.held import Held, differ, newer, outdates, version_of
+from chord.held import Held, differ, newer, outdates, served, version_of
 from chord.identifiers import IdentifierSpace
 from chord.limits import (
     MAX_ENTRIES_PER_PAGE,
@@ -19,6 +19,9 @@ from chord.limits import (
 )
 from chord.messages import Entry, Page, Put
 from chord.ring_order import RingOrder
+
+SERIAL_BYTES = 16
+"""Of one on the wire, at most, rounded up: they are no more than 2**53."""
 
 
 class _Record:
@@ -58,6 +61,8 @@ class RecordStore:
         can still be deleted: a deletion wins over what else has its version.
         """
         held = self._held(put.name, put.entry)
+        if held is not None and held.has_served(put.serial):
+            return self._travelling(put.name, put.entry, held, now), False
         version = version_of(put, held)
         if put.deleted and (held is None or not held.live(now)) and put.version == 0:
             return self._travelling(put.name, put.entry, held, now), False
@@ -65,7 +70,7 @@ class RecordStore:
         # A version that somebody names may be one more than what is held elsewhere, on the other side of a split.
         unknown = now + MAX_LEASE_S if put.deleted and put.version else expires
         guard = max(expires, held.guard_until if held else unknown)
-        new = Held(version, put.value, expires, guard, put.notify, put.deleted)
+        new = Held(version, put.value, expires, guard, put.notify, put.deleted, served(put, held))
         if held is not None and version == held.version:
             new = newer(held, new)
         self._keep(put.name, put.entry, new)
@@ -80,6 +85,7 @@ class RecordStore:
             now + max(entry.guard_s, entry.lease_s),
             entry.notify,
             entry.deleted,
+            entry.served,
         )
         # What its guard no longer holds may be forgotten elsewhere, where versions are counted from 1 again.
         if now >= offered.guard_until:
@@ -215,6 +221,7 @@ class RecordStore:
             held.notify,
             held.deleted,
             _left_s(held.guard_until, now),
+            held.served,
         )
 
 
@@ -227,9 +234,8 @@ def _page(found: Iterable[Entry]) -> Page:
     entries: list[Entry] = []
     size = 0
     for entry in found:
-        size += (
-            len(entry.value) + len(entry.name.encode()) + len(entry.entry.encode()) + len(entry.notify.encode()) + 64
-        )
+        texts = len(entry.name.encode()) + len(entry.entry.encode()) + len(entry.notify.encode())
+        size += len(entry.value) + texts + 64 + SERIAL_BYTES * len(entry.served)
         if entries and (size > MAX_PAGE_BYTES or len(entries) >= MAX_ENTRIES_PER_PAGE):
             return Page(tuple(entries), more=True)
         entries.append(entry)

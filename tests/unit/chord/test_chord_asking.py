@@ -10,7 +10,7 @@ from chord.asking import Ring
 from chord.driven import Emit
 from chord.errors import Busy, LookupFailed, NotOwner, PeerUnreachable, RingcastError, WrongCluster
 from chord.kernel import Kernel
-from chord.messages import ConfirmOwner, Entry, Get, Hop, NextHop, Owned, Page, Request
+from chord.messages import ConfirmOwner, Entry, Get, Hop, NextHop, Owned, Page, Put, Request, Stored
 from chord.trace import LookupTrace
 from tests.unit.chord.worlds import SPACE, World, boot, host, pointer, scripted
 
@@ -70,6 +70,31 @@ def test_a_put_is_repeated_for_the_patience_and_no_longer(world):
     with pytest.raises(LookupFailed):
         world.finish(kernel, Ring(kernel, ["n300:1"], SPACE, patience_s=2.0).put("k250", "e", b"", 5.0))
     assert world.now - began < 4.5
+
+
+def test_all_attempts_at_a_put_have_one_serial_and_the_next_put_a_higher_one(world):
+    """So that the owner can tell an attempt that comes late from a put."""
+    refusals = 2
+
+    def answer(request: Request):
+        nonlocal refusals
+        if isinstance(request.body, NextHop):
+            return Hop(pointer(300), True, (pointer(300),))
+        if isinstance(request.body, ConfirmOwner):
+            return Owned(pointer(300))
+        refusals -= 1
+        return Busy("not now") if refusals >= 0 else Stored(1, 3)
+
+    got = scripted(world, "n300:1", answer)
+    kernel = asker(world)
+    for operation in ("put", "delete"):
+        ring = Ring(kernel, ["n300:1"], SPACE)
+        world.finish(kernel, ring.put("k250", "e", b"", 5.0) if operation == "put" else ring.delete("k250", "e"))
+
+    first, second, third, deletion = [request.body.serial for request in got if isinstance(request.body, Put)]
+    assert first == second == third
+    assert deletion[0] == first[0]
+    assert deletion[1] > first[1]
 
 
 def test_a_ring_of_another_cluster_is_no_ring_to_wait_for(world):

@@ -291,6 +291,23 @@ def test_who_has_taken_an_arc_over_is_asked_for_those_who_know_nothing_of_it(wor
     assert [entry.value for entry in outcome(world, hosts[1], Get("k200", acting=True)).entries] == [b"3"]
 
 
+def test_an_attempt_that_waited_for_its_owner_does_not_undo_what_its_client_did_since(world):
+    """The owner asks others what they hold, for longer than the client waits, which puts again, and then deletes."""
+    hosts = boot(world, [100, 500, 800])
+    member = hosts[2].members[0]
+    member.reach.doubt(world.now)
+    first = Put("k600", "e", b"v", LEASE_S, serial=(7, 1))
+    waiting = world.start(hosts[2].kernel, member.serve(Request(1, "ringcast", 1, first)))
+    assert not waiting
+
+    member.reach.extend(500)
+    assert outcome(world, hosts[2], first).version == 1
+    outcome(world, hosts[2], Put("k600", "e", deleted=True, serial=(7, 2)))
+    assert world.run(lambda: bool(waiting))
+
+    assert outcome(world, hosts[2], Get("k600")).entries == ()
+
+
 def test_a_read_finds_the_first_that_has_its_records_behind_many_joiners(world):
     """All of a small ring may have joined just now, but one; each takes its records over from the next."""
     one = host(world, 100)

@@ -11,6 +11,7 @@ from chord.limits import (
     MAX_FRAME_BYTES,
     MAX_LEASE_S,
     MAX_PAGE_BYTES,
+    MAX_SERVED,
     MAX_VALUE_BYTES,
     MAX_VERSION,
     MAX_VERSION_STEP,
@@ -35,6 +36,52 @@ def put(store, value=b"v", version=0, lease_s=60.0, name="k1", entry="e", now=NO
 
 def seen(store, now=NOW, name="k1"):
     return [(entry.entry, entry.version, entry.value) for entry in store.page(name, "", now).entries]
+
+
+# Attempts at a put -------------------------------------------------------------------------------------------------
+
+
+def attempt(store, client, number, value=b"v", version=0, deleted=False):
+    put = Put("k1", "e", value, 60.0, version, deleted=deleted, serial=(client, number))
+    return store.put(put, NOW)
+
+
+def test_an_attempt_at_a_put_that_has_happened_changes_nothing(store):
+    """Neither the one that was answered, nor one of before that comes when its client has put something else."""
+    assert attempt(store, 7, 1, b"old")[0].version == 1
+    assert attempt(store, 7, 1, b"old") == (store.find("k1", "e", NOW), False)
+    assert attempt(store, 7, 2, deleted=True)[0].version == 2
+    assert attempt(store, 7, 1, b"old") == (store.find("k1", "e", NOW), False)
+    assert seen(store) == []
+    assert attempt(store, 7, 3, b"new")[0].version == 3
+    assert attempt(store, 7, 2, deleted=True)[0].version == 3
+    assert seen(store) == [("e", 3, b"new")]
+
+
+def test_an_attempt_at_an_older_version_is_no_error_where_it_has_happened(store):
+    """Its client was not told so; another client that offers that version is."""
+    attempt(store, 7, 1, b"old", version=3)
+    attempt(store, 8, 1, b"new", version=4)
+
+    assert attempt(store, 7, 1, b"old", version=3)[0].version == 4
+    with pytest.raises(StaleVersion):
+        attempt(store, 9, 1, b"other", version=4)
+
+
+def test_the_last_puts_of_a_few_clients_are_remembered_and_travel_with_the_entry(store):
+    """Of each client the last one, and of the clients those that put last; another process knows the same."""
+    for client in range(1, MAX_SERVED + 2):
+        attempt(store, client, 1)
+        attempt(store, client, 2)
+    put(store)  # by nobody that numbers its puts
+    other = RecordStore(SPACE)
+    other.merge(store.find("k1", "e", NOW), NOW)
+
+    for held in (store, other):
+        version = held.find("k1", "e", NOW).version
+        assert held.find("k1", "e", NOW).served == tuple((client, 2) for client in range(MAX_SERVED + 1, 1, -1))
+        assert attempt(held, 2, 2)[0].version == version
+        assert attempt(held, 1, 2)[0].version == version + 1
 
 
 # Versions ----------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class World:
         self.sent: list[tuple[str, str, Request | Reply]] = []
         self._due: list[tuple[float, int, str, str, Request | Reply]] = []
         self._number = 0
+        self.clients = 0
 
     def add(self, kernel: Kernel) -> None:
         """Connect a kernel."""
@@ -172,6 +173,7 @@ def boot(world: World, identifiers: list[int], settings: Settings = SETTINGS) ->
 
 def client(world: World, via: Iterable[Host]) -> tuple[Kernel, Ring]:
     """A process outside the ring, one more each time, and the ring through these processes."""
-    kernel = Kernel("ringcast", f"client{len(world.kernels)}", random.Random(7))
+    world.clients += 1
+    kernel = Kernel("ringcast", f"client{world.clients}", random.Random(world.clients))
     world.add(kernel)
     return kernel, Ring(kernel, [each.kernel.address for each in via], SPACE)
