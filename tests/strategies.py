@@ -81,7 +81,7 @@ def _of(kind: types.Type) -> st.SearchStrategy[Any]:
         case types.UnionType():
             return st.one_of([_of(one) for one in kind.types])
         case types.VarTupleType():
-            return st.lists(_of(kind.item_type), max_size=LONGEST).map(tuple)
+            return st.lists(_of(kind.item_type), max_size=min(LONGEST, kind.max_length or LONGEST)).map(tuple)
         case types.TupleType():
             return st.tuples(*[_of(one) for one in kind.item_types])
         case types.StructType():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chord import errors, wire
 from chord.errors import RemoteProtocolError, RingcastError
-from chord.limits import MAX_LIST, MAX_VALUE_BYTES, PROTOCOL_VERSION
+from chord.limits import MAX_LIST, MAX_SERVED, MAX_VALUE_BYTES, PROTOCOL_VERSION
 from chord.messages import Copy, Entry, Failure, Hop, Pointer, Put, Reply, ReplyBody, Request, RequestBody
 from tests.strategies import messages
 
@@ -115,6 +115,7 @@ MEMBER = Pointer(1, "10.0.0.1:5000", 1)
         Put("name", "", b"x", 1.0),
         Put("", "entry", b"x", 1.0),
         Copy((Entry("name", "entry", 1, b"x" * (MAX_VALUE_BYTES + 1), 1.0),)),
+        Copy((Entry("name", "entry", 1, b"x", 1.0, served=((7, 1),) * (MAX_SERVED + 1)),)),
     ],
 )
 def test_a_request_over_a_limit_is_refused(body):
