@@ -44,6 +44,7 @@ def _started(place: Path, name: str, *arguments: str) -> Iterator[Path]:
         **os.environ,
         "JAVA_HOME": str(choose(os.environ).home),
         "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": HOST,  # else the web pages listen everywhere
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_LOCAL_DIRS": str(place),
     }
