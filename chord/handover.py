@@ -28,9 +28,10 @@ HAND_BACK_PAUSES = 32
 def take_over(member: Member) -> Operation[None]:
     """Fetch the arc of a member that has joined from its successor; start over when that one changes.
 
-    Only when both neighbours have adopted the member: before that, others take puts for its arc that need not reach it,
-    the successor or one that joins between the two.
-    After TAKE_OVER_ROUNDS the member answers with what it has and the replicas know, and says so in the traces.
+    Only when both neighbours have adopted the member, and the ring leads to them: before that, others take puts for its
+    arc that need not reach it, the successor or one that joins between the two; and the ring may close without it.
+    After TAKE_OVER_ROUNDS the member answers with what it has and the replicas know, and says so in the traces. If the
+    ring led to nobody any more it would begin with this member.
     """
     me = member.me
     for _ in range(TAKE_OVER_ROUNDS):
@@ -38,7 +39,7 @@ def take_over(member: Member) -> Operation[None]:
             done = member.state.alone  # then there is nobody else who could hold anything
             break
         try:
-            done = member.adopted and (yield from _fetch_own_arc(member, member.state.successor))
+            done = member.adopted and member.attached and (yield from _fetch_own_arc(member, member.state.successor))
         except RingcastError:
             done = False
         if done or member.me != me:
@@ -50,6 +51,7 @@ def take_over(member: Member) -> Operation[None]:
         member.reach.completed(member.kernel.now)
     else:
         member.reach.given_up(member.kernel.now)
+        member.attached = True
     member.event("complete" if done else "incomplete")
     yield from spawn(repair(member))
 

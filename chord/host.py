@@ -127,7 +127,7 @@ class Host:
             if contacts:
                 yield from self._bring_in(member, contacts, deadline)
             else:
-                member.active = member.adopted = True
+                member.active = member.attached = member.adopted = True
             yield from self.keep(member)
         yield from self.tend()
         while not all(member.adopted or member.state.alone for member in self.members):
@@ -230,7 +230,7 @@ class Host:
         try:
             yield from self._bring_in(member, contacts, self.kernel.now + REJOIN_PATIENCE_S)
         except RingcastError as error:
-            member.active = member.adopted = member.reach.complete = True
+            member.active = member.attached = member.adopted = member.reach.complete = True
             member.rejoining = False
             member.event("rejoin failed", str(error))
             return

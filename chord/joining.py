@@ -74,6 +74,8 @@ def enter(member: Member) -> Operation[None]:
     predecessor = member.state.predecessor
     if member.state.successors:
         with suppress(RingcastError):  # every stabilization notifies it again
-            yield from call(member.state.successor, Notify(member.me, member.reach.complete), Noted, attempts=2)
+            yield from call(
+                member.state.successor, Notify(member.me, member.reach.complete, member.attached), Noted, attempts=2
+            )
     if predecessor is not None:
         yield from cast(predecessor, Nudge())

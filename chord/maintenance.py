@@ -47,7 +47,7 @@ def ask_neighbours(member: Member, other: Pointer, notify: bool = False) -> Oper
         asked_at = kernel.now
         member.pending += 1
         try:
-            query = GetNeighbours(sender=member.me, complete=member.reach.complete) if notify else GetNeighbours()
+            query = _notice(member) if notify else GetNeighbours()
             answer = yield from call(other, query, Neighbours, attempts=2)
         except Busy:
             pass
@@ -58,6 +58,10 @@ def ask_neighbours(member: Member, other: Pointer, notify: bool = False) -> Oper
         round_trips_s = (kernel.now - asked_at) * min(2**attempt, BUSY_ROUND_TRIPS)
         yield from sleep(kernel.rng.uniform(0.1, 1.0) * (BUSY_PAUSE_S + round_trips_s))
     raise Busy(f"{other} was busy {BUSY_TRIES} times in a row")
+
+
+def _notice(member: Member) -> GetNeighbours:
+    return GetNeighbours(sender=member.me, complete=member.reach.complete, attached=member.attached)
 
 
 def stabilize(member: Member) -> Operation[None]:
@@ -109,7 +113,7 @@ def _stabilize_once(member: Member) -> Operation[bool]:
     adopted = yield from _adopt_closer(member, answer)
     known = answer.predecessor == member.me and answer.member == member.state.successor
     if not known and member.state.successors and not member.leaving:
-        yield from cast(member.state.successor, Notify(member.me, member.reach.complete))
+        yield from cast(member.state.successor, Notify(member.me, member.reach.complete, member.attached))
     return adopted
 
 

@@ -48,7 +48,8 @@ Handler = Callable[[Any], "ReplyBody | Operation[ReplyBody] | None"]
 class Member:
     """A member of the ring, or one that is joining it (`active` is False until then).
 
-    `siblings` are all members of its process, this one too once it is among them; they share what they store.
+    It is `adopted` once its predecessor has asked it for its neighbours, and `attached` once one has that is attached
+    itself. Of several that have joined one behind the other the ring may know only the first.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Member:
         self.leaving = False
         self.handed_over = False
         self.rejoining = False
-        self.adopted = False
+        self.attached = self.adopted = False
         self.reach = Reach(me.id, settings.space, kernel.now)
         self.pending = 0
         self.stabilizing = False
@@ -116,13 +117,14 @@ class Member:
             self.reach.moved()
         if new.alone and new.predecessor is None:  # else somebody has joined, and may have taken its arc over
             self.reach.alone()
+            self.attached = self.active
         if new.predecessor != old.predecessor or new.successors != old.successors:
             self.start_repairing()
 
     def become(self, me: Pointer) -> None:
         """Start anew as another incarnation that has yet to join; the records stay."""
         self.me = me
-        self.active = self.adopted = False
+        self.active = self.attached = self.adopted = False
         self.notifier = None
         self.fingers = FingerTable(me, self.settings.space)
         self.state = RingState(me, self.settings.space, self.settings.successors, self.settings.others)

@@ -231,18 +231,20 @@ class GetNeighbours(Struct, tag_field="type", frozen=True, omit_defaults=True):
     observe: bool = False
     sender: Pointer | None = None
     complete: bool = True
+    attached: bool = True
 
 
 class Notify(Struct, tag_field="type", frozen=True, omit_defaults=True):
     """The sender believes that it is the receiver's predecessor; the receiver rectifies.
 
-    `complete`: whether the sender has got all of its records.
+    `complete`: whether the sender has got all of its records. `attached`: whether the ring leads to it.
     """
 
     reply: ClassVar[type] = Noted
 
     sender: Pointer
     complete: bool = True
+    attached: bool = True
 
 
 class Nudge(Struct, tag_field="type", frozen=True):

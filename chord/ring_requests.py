@@ -25,7 +25,6 @@ from chord.messages import (
     Nudge,
     Owned,
     Ping,
-    Pointer,
     Pong,
     Same,
 )
@@ -56,7 +55,7 @@ def _get_neighbours(member: Member, request: GetNeighbours) -> Neighbours:
     if sender is not None and sender not in member.departed:
         state, must_ping = ring_state.rectified(member.state, sender)
         if not must_ping:  # else it notifies when it has seen the answer
-            _heard(member, state, sender, request.complete)
+            _heard(member, state, request)
     if busy:
         raise Busy(f"{member.me} waits for an answer of its own")
     return member.neighbours()
@@ -72,22 +71,32 @@ def _notify(member: Member, request: Notify) -> Noted:
         member.notifier = sender
         member.start_rectifying()
     else:
-        _heard(member, state, sender, request.complete)
+        _heard(member, state, request)
     return Noted()
 
 
-def _heard(member: Member, state: RingState, sender: Pointer, complete: bool) -> None:
+def _heard(member: Member, state: RingState, request: GetNeighbours | Notify) -> None:
     """Somebody that need not be pinged for notified this member, which led to `state`."""
-    if state.predecessor != sender:
+    sender = request.sender
+    if sender is None or state.predecessor != sender:
         return
     member.state = state
     member.heard_at = member.kernel.now
-    low = member.reach.told(sender, complete)
+    low = member.reach.told(sender, request.complete)
     if low is not None:
         member.start_yielding(low, sender)
     if state.successors or state.whole:
         member.adopted = True
+        if request.attached and not member.attached:
+            _attach(member)
     if not member.state.successors:
+        member.start_stabilizing()
+
+
+def _attach(member: Member) -> None:
+    """The ring leads to the member; if the next one has joined lately as well it waits for that too."""
+    member.attached = True
+    if member.confirming is not None and member.confirming.lacks_after is not None:
         member.start_stabilizing()
 
 

@@ -82,7 +82,7 @@ class Process:
             len(listed) == len(following),
             following[-1] if following else None,
         )
-        self.member.active = self.member.adopted = True
+        self.member.active = self.member.attached = self.member.adopted = True
 
     def join(self, via: Sequence[str], enters: bool = True) -> list[Message]:
         """Begin to join through some addresses; `enters`: and to make itself known, which a stabilization does else."""

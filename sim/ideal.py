@@ -41,7 +41,7 @@ def _settle(member: Member, at: int, ring: Sequence[Pointer], identifiers: Seque
     while (due := member.fingers.next_start()) is not None:
         index, start = due
         member.fill_finger(index, ring[bisect_left(identifiers, start) % size])
-    member.active = member.adopted = True
+    member.active = member.attached = member.adopted = True
 
 
 def _upkeep(host: Host) -> Operation[None]:

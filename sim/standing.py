@@ -54,6 +54,7 @@ def pointers_and_flags(member: Member) -> tuple[Hashable, ...]:
         member.state,
         member.active,
         member.reach.complete,
+        member.attached,
         member.adopted,
         member.leaving,
         member.rejoining,

@@ -29,7 +29,7 @@ def test_nothing_breaks_a_ring():
     "seed",
     [
         *(100539, 110423, 110770, 117201, 236827, 302203, 328836, 522763, 702526, 754563, 797648),
-        *(860822, 900284, 901005, 901235, 912150, 1001206, 1001401, 1007064, 1022941, 1029230, 1142931),
+        *(860822, 900284, 901005, 901235, 912150, 1001206, 1001401, 1007064, 1022941, 1029230, 1142931, 1351324),
     ],
 )
 def test_what_went_wrong_once_does_not_again(seed):
@@ -53,6 +53,7 @@ def test_what_went_wrong_once_does_not_again(seed):
     1007064: a put came to a joiner that had passed its arc on to the next one, a moment before and without it.
     1022941: what a member stood in for was given back to itself, and so to nobody.
     1029230: a member that had stood still forgot what it had answered for before, and gave it to nobody.
+    1351324: two that had joined behind a third took records over while the ring knew of none of the three.
     1142931: nobody read behind more than four joiners in a row, which on slow links took longer than a client waits.
     """
     assert judge(seed).findings == []

@@ -36,6 +36,45 @@ def test_a_joiner_has_the_records_of_its_arc(world):
     assert held(joiner, "k300", world.now) == [b"v"]
 
 
+def test_a_joiner_takes_nothing_over_before_the_ring_leads_to_it(world):
+    """Its predecessor has joined just now itself, and of that one the ring hears nothing yet."""
+    hosts = boot(world, [100, 500])
+    put(world, hosts, "k300")
+    knows = False
+    # What the first of two joiners has heard of the ring, the ring is not to hear of it.
+    world.lost = lambda sender, receiver, message: (
+        not knows and sender == "n100:1" and receiver == "n200:1" and isinstance(message, Request)
+    )
+    first, second = host(world, 200), host(world, 400)
+    entering = world.start(first.kernel, first.boot(["n100:1"], 30.0))
+    world.run(lambda: first.members[0].active)
+    world.finish(second.kernel, second.boot(["n200:1"], 30.0))
+    member = second.members[0]
+    world.run(at_most_s=5.0)
+
+    assert not entering
+    assert member.adopted and not member.attached and not member.reach.complete
+    assert get(world, [second], "k300") == [(1, b"v")]
+
+    knows = True
+    assert world.run(lambda: member.reach.complete and bool(entering), 10.0)
+    assert held(second, "k300", world.now) == [b"v"]
+
+
+def test_a_ring_that_is_gone_begins_anew_with_its_joiners(world):
+    """Who had adopted nobody yet has died: the joiners are the ring, after the time that a joiner waits for records."""
+    boot(world, [100])
+    world.lost = lambda sender, _receiver, message: sender == "n100:1" and isinstance(message, Request)
+    joiners = [host(world, 200), host(world, 400)]
+    for joiner in joiners:
+        world.start(joiner.kernel, joiner.boot(["n100:1"], 30.0))
+    assert world.run(lambda: all(joiner.members[0].active for joiner in joiners), 5.0)
+    world.crash("n100:1")
+
+    assert world.run(lambda: all(joiner.members[0].attached for joiner in joiners), 60.0)
+    assert world.run(lambda: all(joiner.members[0].reach.complete for joiner in joiners), 30.0)
+
+
 def test_a_joiner_passes_reads_on_until_it_has_everything(world):
     """While its hand-over does not come through, a joiner answers a read from its successor, and so does a put."""
     hosts = boot(world, [100, 500])
