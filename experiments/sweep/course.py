@@ -52,9 +52,12 @@ def sweep(
 
 def _run(directory: SweepDirectory, cell: Cell, places: PlaceOf, told: Callable[[int, int], None]) -> str | None:
     """Run one cell; returns why it failed, if it did."""
-    folder = directory.begin(cell)
-    began = time.monotonic()
-    return conclude(directory, cell, began, lambda: places(cell.place)(cell, folder, told))
+
+    def outcome() -> RunInfo:
+        folder = directory.begin(cell)
+        return places(cell.place)(cell, folder, told)
+
+    return conclude(directory, cell, time.monotonic(), outcome)
 
 
 def conclude(directory: SweepDirectory, cell: Cell, began: float, outcome: Callable[[], RunInfo]) -> str | None:

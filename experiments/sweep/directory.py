@@ -74,15 +74,21 @@ class SweepDirectory:
     def __init__(self, path: Path, info: SweepInfo, cells: Sequence[Cell]) -> None:
         self.path = path
         self.info = info
+        self._begun: set[str] = set()
         self._states = {cell.name: CellState(name=cell.name) for cell in cells}
         info.cells = list(self._states.values())
         self.waiting = [cell for cell in cells if not self._is_done(cell)]
 
     def begin(self, cell: Cell) -> Path:
-        """The folder of a cell, empty: what a sweep that was stopped left there is removed."""
-        folder = self.path / cell.name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        """The folder of a cell, empty: what a sweep that was stopped left there is removed.
+
+        Raises LocalProtocolError for a name that leads elsewhere, and OSError.
+        """
+        folder = self._folder(cell)
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir()
+        self._begun.add(cell.name)
         return folder
 
     def finish(self, cell: Cell, run: RunInfo, elapsed_s: float) -> None:
@@ -92,12 +98,13 @@ class SweepDirectory:
         run.extra[SPEC] = _spec(cell)
         run.extra["elapsed_s"] = round(elapsed_s, 3)
         run.finished_us = time.time_ns() // 1000
-        run.save(self.path / cell.name)
+        run.save(self._folder(cell))
         self._note(cell, "done", None, elapsed_s)
 
     def fail(self, cell: Cell, reason: str, elapsed_s: float) -> None:
-        """Leave the reason beside whatever the cell left."""
-        (self.path / cell.name / FAILED_FILE).write_text(reason + "\n", encoding="utf-8")
+        """Leave the reason beside whatever the cell left, if it got as far as a folder."""
+        if cell.name in self._begun:
+            (self._folder(cell) / FAILED_FILE).write_text(reason + "\n", encoding="utf-8")
         self._note(cell, "failed", reason.splitlines()[0], elapsed_s)
 
     def save(self) -> None:
@@ -105,6 +112,15 @@ class SweepDirectory:
         written = self.path / f"{SWEEP_FILE}.new"
         written.write_bytes(msgspec.json.format(msgspec.json.encode(self.info), indent=2) + b"\n")
         written.replace(self.path / SWEEP_FILE)
+
+    def _folder(self, cell: Cell) -> Path:
+        """The folder of a cell, a direct child of the directory. Raises LocalProtocolError for any other."""
+        folder = self.path / cell.name
+        if Path(cell.name).parts != (cell.name,) or cell.name == ".." or folder.is_symlink():
+            raise LocalProtocolError(
+                f"the folder of a cell is one in {self.path}, and {cell.name!r} leads elsewhere; give it another name"
+            )
+        return folder
 
     def _note(self, cell: Cell, state: State, reason: str | None, elapsed_s: float) -> None:
         noted = self._states[cell.name]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Cell, Fault
+from experiments.sweep.known import NO_FAULTS, check_names
 from experiments.sweep.plan_file import BadPlan, Block, FaultEntry, Numbers, PlanFile
 from experiments.sweep.values import number, numbers
 
-NO_FAULTS = "none"
 MOST_CELLS = 10_000
 FIGURE_KEYS = ("figure", "quick", "where")
 SAME_IN_ALL = (
@@ -25,6 +25,7 @@ SAME_IN_ALL = (
 
 def cells_of(plan: PlanFile, file: Path | str) -> list[Cell]:
     """The cells of a plan, of two alike only the first. Raises BadPlan."""
+    check_names(plan, file)
     found: dict[str, Cell] = {}
     for index, block in enumerate(plan.sweep):
         for cell in _Expansion(plan, block, f"{file}: sweep[{index}]").cells():

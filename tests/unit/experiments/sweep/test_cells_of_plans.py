@@ -134,3 +134,42 @@ def test_what_makes_no_cells_is_told_with_file_and_key(text: str, said: str) -> 
     with pytest.raises(BadPlan) as raised:
         cells(text)
     assert str(raised.value).startswith(said)
+
+
+NAMES = "p.toml: faults: expected names of 1 to 64 characters of [A-Za-z0-9._-], the first of them not a dot; seen "
+
+
+@pytest.mark.parametrize("name", ["x/../../victim", "..", ".hidden", "", "a b", "n\u00f6de", "x" * 65, "x\\n"])
+def test_a_fault_plan_has_a_name_that_a_folder_may_have(name: str) -> None:
+    """It becomes part of that of a cell."""
+    with pytest.raises(BadPlan) as raised:
+        cells(f'[[sweep]]\nlookups = 5\nfaults = "{name}"\n[[faults."{name}"]]\nkind = "heal"\nat_s = 0')
+    assert str(raised.value).startswith(NAMES)
+
+
+@pytest.mark.parametrize("name", ["x" * 64, "two-die", "v1.2_b"])
+def test_other_fault_plans_have_the_name_that_they_are_given(name: str) -> None:
+    """As before."""
+    (found,) = names(f"[[sweep]]\nlookups = 5\nfaults = '{name}'\n[[faults.'{name}']]\nkind = 'heal'\nat_s = 0")
+
+    assert found == f"local-n0008-{name}-seed1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("latency = '../king'", "latency: expected one of constant, uniform, king, .*; seen '../king'"),
+        ("figure = '../../etc/passwd'", "figure: expected one of path-length, .*; seen '../../etc/passwd'"),
+        ("figure = ['load', 'nosuch']", "figure: expected one of path-length, .*, load, .*; seen 'nosuch'"),
+    ],
+)
+def test_what_has_to_be_known_is_checked_when_the_plan_is_read(text: str, said: str) -> None:
+    """A latency, a figure: with those that there are."""
+    with pytest.raises(BadPlan, match=rf"^p.toml: sweep\[0\]\.{said}$"):
+        cells(f"[[sweep]]\nwhere = 'sim'\n{text}")
+
+
+def test_the_name_of_cells_without_faults_is_taken() -> None:
+    """A fault plan that is called so would do nothing."""
+    with pytest.raises(BadPlan, match="expected another name than 'none', which is a cell without faults"):
+        cells("[[sweep]]\nlookups = 5\n[[faults.none]]\nkind = 'heal'\nat_s = 0")

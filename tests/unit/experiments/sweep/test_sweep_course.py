@@ -200,3 +200,34 @@ def test_progress_is_counted_in_expected_seconds_and_comes_to_its_end(tmp_path: 
     assert [what for what, _, _ in seen[::3]] == ["a", "b", "c"]
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
     assert seen[-1][1] == pytest.approx(seen[-1][2])
+
+
+@pytest.mark.parametrize("name", ["../victim", "x/../../victim", "..", ".", "", "{tmp}/victim", "link"])
+def test_a_folder_outside_the_directory_is_never_touched(tmp_path: Path, name: str) -> None:
+    """Whatever a cell is called; it has failed, and the others run."""
+    victim, run = tmp_path / "victim", tmp_path / "run"
+    victim.mkdir()
+    (victim / "thesis.tex").touch()
+    run.mkdir()
+    (run / "link").symlink_to(victim)
+    (run / "sweep.json").touch()
+    strange = Cell(name=name.format(tmp=tmp_path), place="local", nodes=9)
+    places = Places()
+
+    failed = swept(run, places, [strange, *CELLS])
+
+    assert list(failed) == [strange.name]
+    assert failed[strange.name].startswith(f"the folder of a cell is one in {run}, and {strange.name!r}")
+    assert places.ran == ["a", "b", "c"]
+    assert [each.name for each in victim.iterdir()] == ["thesis.tex"]
+
+
+def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    """As the reason why its cell failed."""
+    (tmp_path / "sweep.json").touch()
+    (tmp_path / "b").touch()
+
+    failed = swept(tmp_path, Places())
+
+    assert list(failed) == ["b"]
+    assert "Not a directory" in failed["b"]
