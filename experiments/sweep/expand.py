@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,9 +13,13 @@ from typing import Any
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Cell, Fault
 from experiments.sweep.known import NO_FAULTS, check_names
 from experiments.sweep.plan_file import BadPlan, Block, FaultEntry, Numbers, PlanFile
+from experiments.sweep.quoting import quoted
 from experiments.sweep.values import number, numbers
 
 MOST_CELLS = 10_000
+MOST_FAULTS = 1_000
+"""Of one fault plan."""
+
 FIGURE_KEYS = ("figure", "quick", "where")
 SAME_IN_ALL = (
     *("samples", "rate", "topics", "lookup_rate", "latency"),
@@ -54,7 +59,10 @@ class _Expansion:
             raise self._bad("dissemination", "publishers as well, or neither", "one without the other")
         same: dict[str, Any] = {key: getattr(block, key) for key in SAME_IN_ALL}
         same["lookups"] = self._number("lookups", block.lookups)
-        for combination in product(*self._choices()):
+        choices = self._choices()
+        if (count := math.prod(map(len, choices))) > MOST_CELLS:
+            raise BadPlan(f"{self._place}: expected at most {MOST_CELLS:,} cells; seen {count:,}")
+        for combination in product(*choices):
             chosen = {key: value for choice in combination for key, value in choice.items()}
             cell = Cell(name="", **same, **chosen)
             self._check_times(cell)
@@ -85,7 +93,7 @@ class _Expansion:
         if others:
             raise self._bad(others[0], "nothing beside figure, quick and where", "it set")
         if block.where != "sim":
-            raise self._bad("where", '"sim", where figures are drawn', repr(block.where))
+            raise self._bad("where", '"sim", where figures are drawn', quoted(block.where))
         for figure in _several(block.figure):
             yield _named(Cell(name="", place="sim", nodes=1, figure=figure, quick=block.quick))
 
@@ -115,8 +123,11 @@ class _Expansion:
             return ()
         if name not in self._plan.faults:
             known = ", ".join([NO_FAULTS, *self._plan.faults])
-            raise self._bad("faults", f"one of {known}", repr(name))
-        found = [fault for entry in self._plan.faults[name] for fault in _repeated(entry)]
+            raise self._bad("faults", f"one of {known}", quoted(name))
+        entries = self._plan.faults[name]
+        if (count := sum(map(_times, entries))) > MOST_FAULTS:
+            raise self._bad("faults", f"at most {MOST_FAULTS:,} faults in {name}", f"{count:,}")
+        found = [fault for entry in entries for fault in _repeated(entry)]
         return tuple(sorted(found, key=lambda fault: fault.at_s))
 
     def _check_times(self, cell: Cell) -> None:
@@ -139,7 +150,7 @@ class _Expansion:
         except ValueError as error:
             raise BadPlan(f"{self._place}.{key}: {error}") from None
         if not found or found[0] < least:
-            raise self._bad(key, f"numbers from {least} on", repr(written))
+            raise self._bad(key, f"numbers from {least} on", quoted(written))
         return found
 
     def _number(self, key: str, written: int | str) -> int:
@@ -148,7 +159,7 @@ class _Expansion:
         except ValueError as error:
             raise BadPlan(f"{self._place}.{key}: {error}") from None
         if found < 0:
-            raise self._bad(key, "a number from 0 on", repr(written))
+            raise self._bad(key, "a number from 0 on", quoted(written))
         return found
 
     def _bad(self, key: str, expected: str, seen: str) -> BadPlan:
@@ -168,11 +179,16 @@ def _plan_name(name: str) -> str | None:
 
 
 def _repeated(entry: FaultEntry) -> Iterator[Fault]:
-    times = 1
-    if entry.every_s is not None:
-        times += max(0, int(((entry.until_s or entry.at_s) - entry.at_s) / entry.every_s + 1e-9))
-    for turn in range(times):
+    for turn in range(_times(entry)):
         yield Fault(kind=entry.kind, at_s=entry.at_s + turn * (entry.every_s or 0.0), target=entry.target)
+
+
+def _times(entry: FaultEntry) -> int:
+    """How often it comes."""
+    if entry.every_s is None or entry.until_s is None:
+        return 1
+    turns = (entry.until_s - entry.at_s) / entry.every_s + 1e-9
+    return 1 + int(min(max(0.0, turns), 1e18))  # of 1e308 / 1e-308 comes infinity
 
 
 def _named(cell: Cell) -> Cell:

@@ -16,8 +16,10 @@ target = "node:*"
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,12 +29,16 @@ from msgspec import Meta
 
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Dissemination, FaultKind, Mode, Place
+from experiments.sweep.quoting import quoted
 
-Numbers = int | str | list[int | str]
+Numbers = int | str | Annotated[list[int | str], Meta(min_length=1)]
 """As values.py reads them."""
+
+Texts = Annotated[list[str], Meta(min_length=1)]
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
+Repeats = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class BadPlan(LocalProtocolError):
@@ -56,12 +62,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `seeds` times `repeats` is how often.
     """
 
-    where: Place | list[Place] = "local"
+    where: Place | Annotated[list[Place], Meta(min_length=1)] = "local"
     nodes: Numbers = 8
     vnodes: Numbers = 1
     successors: Numbers = SUCCESSORS
-    mode: Mode | list[Mode] = "iterative"
-    dissemination: Dissemination | list[Dissemination] | None = None
+    mode: Mode | Annotated[list[Mode], Meta(min_length=1)] = "iterative"
+    dissemination: Dissemination | Annotated[list[Dissemination], Meta(min_length=1)] | None = None
     publishers: Numbers | None = None
     subscribers: Numbers | None = None
     topics: Count | None = None
@@ -70,17 +76,17 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     payload_bytes: Numbers = PAYLOAD_BYTES
     samples: Count = 100
     rate: Positive = 20.0
-    topology: str | list[str] | None = None
+    topology: str | Texts | None = None
     bw_mbit: Positive | None = None
     delay_ms: Positive | None = None
     capture: bool = False
-    faults: str | list[str] = "none"
+    faults: str | Texts = "none"
     seeds: Numbers = 1
-    repeats: Count = 1
+    repeats: Repeats = 1
     zones: Count = 2
     replicas: Count = 3
     latency: str | None = None
-    figure: str | list[str] | None = None
+    figure: str | Texts | None = None
     quick: bool = False
     rings: Count | None = None
 
@@ -92,7 +98,7 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     about: str = ""
     theirs: list[str] = []
     sweep: Annotated[list[Block], Meta(min_length=1)]
-    faults: dict[str, list[FaultEntry]] = {}
+    faults: dict[str, Annotated[list[FaultEntry], Meta(min_length=1)]] = {}
 
 
 def parse(text: str, file: Path | str) -> dict[str, Any]:
@@ -101,10 +107,17 @@ def parse(text: str, file: Path | str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadPlan(f"{file}: expected TOML; seen: {error}") from None
+    except ValueError:  # Python's own limit on the digits of a number
+        raise BadPlan(f"{file}: expected numbers below 2^63; seen one of thousands of digits") from None
+    except RecursionError:
+        raise BadPlan(f"{file}: expected a list of numbers or names; seen hundreds of lists in each other") from None
 
 
 def convert(tables: dict[str, Any], file: Path | str) -> PlanFile:
     """The plan in these tables. Raises BadPlan."""
+    for key, value in _floats(tables, ""):
+        if not math.isfinite(value):
+            raise BadPlan(f"{file}: {key}: expected a finite number; seen {value}")
     try:
         return msgspec.convert(tables, PlanFile)
     except msgspec.ValidationError as error:
@@ -126,7 +139,19 @@ def _told(complaint: str, tables: dict[str, Any]) -> str:
     if missing:
         return f"{key or 'top level'}: expected a key {missing[1]!r}; seen none"
     seen = _look_up(tables, key)
-    return f"{key}: {what[:1].lower()}{what[1:].replace('`', '')}" + ("" if seen is None else f"; seen {seen!r}")
+    return f"{key}: {what[:1].lower()}{what[1:].replace('`', '')}" + ("" if seen is None else f"; seen {quoted(seen)}")
+
+
+def _floats(value: Any, key: str) -> Iterator[tuple[str, float]]:
+    """Every number with a point, with the path that leads to it."""
+    if isinstance(value, float):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, below in value.items():
+            yield from _floats(below, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _floats(below, f"{key}[{index}]")
 
 
 def _look_up(tables: Any, key: str) -> Any:

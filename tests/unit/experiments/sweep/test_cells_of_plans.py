@@ -173,3 +173,77 @@ def test_the_name_of_cells_without_faults_is_taken() -> None:
     """A fault plan that is called so would do nothing."""
     with pytest.raises(BadPlan, match="expected another name than 'none', which is a cell without faults"):
         cells("[[sweep]]\nlookups = 5\n[[faults.none]]\nkind = 'heal'\nat_s = 0")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["where", "mode", "dissemination", "publishers", "subscribers", "topology", "faults", "figure", "nodes", "seeds"],
+)
+def test_a_list_of_nothing_makes_no_cells(key: str) -> None:
+    """Of any key."""
+    with pytest.raises(BadPlan) as raised:
+        cells(f"[[sweep]]\n{key} = []")
+    assert str(raised.value) == f"p.toml: sweep[0].{key}: expected array of length >= 1; seen []"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"[[sweep]]\nlookups = {'1' * 5000}", "p.toml: expected numbers below 2^63; seen one of thousands of digits"),
+        (
+            f"[[sweep]]\nlookups = '{'1' * 5000}'",
+            f"p.toml: sweep[0].lookups: expected numbers below 2^63; seen '{'1' * 59}... (5,002 characters)",
+        ),
+        (
+            f"[[sweep]]\nlookups = 0x{'f' * 5000}",
+            "p.toml: sweep[0].lookups: expected numbers below 2^63; seen a number of 20,000 bits",
+        ),
+        (f"[[sweep]]\nmode = [0x{'f' * 5000}]", "p.toml: sweep[0].mode[0]: "),
+        (f"sweep = {'[' * 5000}", "p.toml: expected a list of numbers or names; seen hundreds of lists in each other"),
+        ("[[sweep]]\nnodes = '2^1000000'", "p.toml: sweep[0].nodes: expected exponents up to 63; seen '2^1000000'"),
+        ("[[sweep]]\nnodes = '0^-1'", "p.toml: sweep[0].nodes: expected a whole number"),
+        (
+            "[[sweep]]\nseeds = '1..1000000000000'",
+            "p.toml: sweep[0].seeds: expected at most 10,000 numbers; seen more in '1..1000000000000'",
+        ),
+        (
+            "[[sweep]]\nrepeats = 1000000000000",
+            "p.toml: sweep[0].repeats: expected int <= 1000; seen 1000000000000",
+        ),
+        (
+            "[[sweep]]\nlookups = 5\nseeds = '1..10000'\nnodes = '2..1024'\nrepeats = 1000",
+            "p.toml: sweep[0]: expected at most 10,000 cells; seen 100,000,000",
+        ),
+        ("[[sweep]]\nlookup_rate = inf", "p.toml: sweep[0].lookup_rate: expected a finite number; seen inf"),
+        ("[[sweep]]\nrate = nan", "p.toml: sweep[0].rate: expected a finite number; seen nan"),
+        ("[[sweep]]\nrate = 1e999", "p.toml: sweep[0].rate: expected a finite number; seen inf"),
+    ],
+)
+def test_what_is_too_large_for_a_plan_is_told_at_once(text: str, said: str) -> None:
+    """In one line that is never long."""
+    with pytest.raises(BadPlan) as raised:
+        cells(text)
+    assert str(raised.value).startswith(said)
+    assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (
+            "every_s = 1e-9\nuntil_s = 5",
+            "p.toml: sweep[0].faults: expected at most 1,000 faults in x; seen 5,000,000,001",
+        ),
+        (
+            "every_s = 1e-300\nuntil_s = 1e300",
+            "p.toml: sweep[0].faults: expected at most 1,000 faults in x; seen 1,000,",
+        ),
+        ("every_s = 1\nuntil_s = inf", "p.toml: faults.x[0].until_s: expected a finite number; seen inf"),
+        ("every_s = nan\nuntil_s = 5", "p.toml: faults.x[0].every_s: expected a finite number; seen nan"),
+    ],
+)
+def test_a_fault_comes_again_so_often_at_most(times: str, said: str) -> None:
+    """They are counted before they are listed."""
+    with pytest.raises(BadPlan) as raised:
+        cells(f"[[sweep]]\nlookups = 5\nfaults = 'x'\n[[faults.x]]\nkind = 'heal'\nat_s = 0\n{times}")
+    assert str(raised.value).startswith(said)
