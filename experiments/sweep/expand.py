@@ -12,8 +12,10 @@ from typing import Any
 
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Cell, Fault
 from experiments.sweep.known import NO_FAULTS, check_names
+from experiments.sweep.limits import RANGES
 from experiments.sweep.plan_file import BadPlan, Block, FaultEntry, Numbers, PlanFile
 from experiments.sweep.quoting import quoted
+from experiments.sweep.targets import expected
 from experiments.sweep.values import number, numbers
 
 MOST_CELLS = 10_000
@@ -33,7 +35,7 @@ def cells_of(plan: PlanFile, file: Path | str) -> list[Cell]:
     check_names(plan, file)
     found: dict[str, Cell] = {}
     for index, block in enumerate(plan.sweep):
-        for cell in _Expansion(plan, block, f"{file}: sweep[{index}]").cells():
+        for cell in _Expansion(plan, block, file, index).cells():
             if found.setdefault(cell.name, cell) != cell:
                 raise BadPlan(f"{file}: sweep[{index}]: expected cells unlike any before; seen two named {cell.name}")
             if len(found) > MOST_CELLS:
@@ -42,12 +44,13 @@ def cells_of(plan: PlanFile, file: Path | str) -> list[Cell]:
 
 
 class _Expansion:
-    """One block; `place` is where it stands, for complaints."""
+    """One block; `file` and `index` are where it stands, for complaints."""
 
-    def __init__(self, plan: PlanFile, block: Block, place: str) -> None:
+    def __init__(self, plan: PlanFile, block: Block, file: Path | str, index: int) -> None:
         self._plan = plan
         self._block = block
-        self._place = place
+        self._file = file
+        self._place = f"{file}: sweep[{index}]"
 
     def cells(self) -> Iterator[Cell]:
         """Every combination."""
@@ -75,14 +78,14 @@ class _Expansion:
             [{"place": place} for place in _several(block.where)],
             [{"topology": topology} for topology in _several(block.topology)],
             [{"vnodes": vnodes} for vnodes in self._numbers("vnodes", block.vnodes)],
-            [{"successors": length} for length in self._numbers("successors", block.successors, least=0)],
+            [{"successors": length} for length in self._numbers("successors", block.successors)],
             [{"mode": mode} for mode in _several(block.mode)],
             [{"nodes": nodes} for nodes in self._numbers("nodes", block.nodes)],
             [{"publishers": publish, "subscribers": subscribe} for publish, subscribe in self._clients()],
             [{"dissemination": dissemination} for dissemination in _several(block.dissemination)],
-            [{"payload_bytes": size} for size in self._numbers("payload_bytes", block.payload_bytes, least=0)],
+            [{"payload_bytes": size} for size in self._numbers("payload_bytes", block.payload_bytes)],
             [{"faults": self._faults(name), "fault_plan": _plan_name(name)} for name in _several(block.faults)],
-            [{"seed": seed} for seed in self._numbers("seeds", block.seeds, least=0, every=True)],
+            [{"seed": seed} for seed in self._numbers("seeds", block.seeds, every=True)],
             [{"repeat": repeat} for repeat in range(1, block.repeats + 1)],
         ]
 
@@ -125,10 +128,24 @@ class _Expansion:
             known = ", ".join([NO_FAULTS, *self._plan.faults])
             raise self._bad("faults", f"one of {known}", quoted(name))
         entries = self._plan.faults[name]
+        for index, entry in enumerate(entries):
+            self._check_fault(entry, f"faults.{name}[{index}]")
         if (count := sum(map(_times, entries))) > MOST_FAULTS:
             raise self._bad("faults", f"at most {MOST_FAULTS:,} faults in {name}", f"{count:,}")
         found = [fault for entry in entries for fault in _repeated(entry)]
         return tuple(sorted(found, key=lambda fault: fault.at_s))
+
+    def _check_fault(self, entry: FaultEntry, place: str) -> None:
+        """One that hits something that there may be, and that comes again until some time, or not."""
+        if wanted := expected(Fault(kind=entry.kind, at_s=entry.at_s, target=entry.target)):
+            raise BadPlan(f"{self._file}: {place}.target: expected {wanted}; seen {quoted(entry.target)}")
+        if (entry.every_s is None) != (entry.until_s is None):
+            lacking = "until_s" if entry.until_s is None else "every_s"
+            raise BadPlan(f"{self._file}: {place}.{lacking}: expected every_s with until_s; seen one without the other")
+        if entry.until_s is not None and entry.until_s < entry.at_s:
+            raise BadPlan(
+                f"{self._file}: {place}.until_s: expected at_s, {entry.at_s:g}, or later; seen {entry.until_s:g}"
+            )
 
     def _check_times(self, cell: Cell) -> None:
         """Every fault comes while the workload is under way."""
@@ -144,22 +161,24 @@ class _Expansion:
                 f"one of {cell.fault_plan} at {cell.faults[-1].at_s:g} s",
             )
 
-    def _numbers(self, key: str, written: Numbers, least: int = 1, every: bool = False) -> tuple[int, ...]:
+    def _numbers(self, key: str, written: Numbers, every: bool = False) -> tuple[int, ...]:
+        least, most = RANGES[key]
         try:
             found = numbers(written, every)
         except ValueError as error:
             raise BadPlan(f"{self._place}.{key}: {error}") from None
-        if not found or found[0] < least:
-            raise self._bad(key, f"numbers from {least} on", quoted(written))
+        if not found or found[0] < least or found[-1] > most:
+            raise self._bad(key, f"numbers from {least} to {most:,}", quoted(written))
         return found
 
     def _number(self, key: str, written: int | str) -> int:
+        least, most = RANGES[key]
         try:
             found = number(written)
         except ValueError as error:
             raise BadPlan(f"{self._place}.{key}: {error}") from None
-        if found < 0:
-            raise self._bad(key, "a number from 0 on", quoted(written))
+        if not least <= found <= most:
+            raise self._bad(key, f"a number from {least} to {most:,}", quoted(written))
         return found
 
     def _bad(self, key: str, expected: str, seen: str) -> BadPlan:

@@ -29,6 +29,17 @@ from msgspec import Meta
 
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Dissemination, FaultKind, Mode, Place
+from experiments.sweep.limits import (
+    LEAST_RATE,
+    MOST_CLIENTS,
+    MOST_RATE,
+    MOST_REPEATS,
+    MOST_REPLICAS,
+    MOST_RINGS,
+    MOST_SAMPLES,
+    MOST_TOPOLOGY,
+    MOST_ZONES,
+)
 from experiments.sweep.quoting import quoted
 
 Numbers = int | str | Annotated[list[int | str], Meta(min_length=1)]
@@ -37,8 +48,8 @@ Numbers = int | str | Annotated[list[int | str], Meta(min_length=1)]
 Texts = Annotated[list[str], Meta(min_length=1)]
 
 Positive = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
-Repeats = Annotated[int, Meta(ge=1, le=1000)]
+Topology = Annotated[str, Meta(max_length=MOST_TOPOLOGY)]
+Rate = Annotated[float, Meta(ge=LEAST_RATE, le=MOST_RATE)]
 
 
 class BadPlan(LocalProtocolError):
@@ -70,25 +81,25 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     dissemination: Dissemination | Annotated[list[Dissemination], Meta(min_length=1)] | None = None
     publishers: Numbers | None = None
     subscribers: Numbers | None = None
-    topics: Count | None = None
+    topics: Annotated[int, Meta(ge=1, le=MOST_CLIENTS)] | None = None
     lookups: int | str = 0
-    lookup_rate: Positive | None = None
+    lookup_rate: Rate | None = None
     payload_bytes: Numbers = PAYLOAD_BYTES
-    samples: Count = 100
-    rate: Positive = 20.0
-    topology: str | Texts | None = None
+    samples: Annotated[int, Meta(ge=1, le=MOST_SAMPLES)] = 100
+    rate: Rate = 20.0
+    topology: Topology | Annotated[list[Topology], Meta(min_length=1)] | None = None
     bw_mbit: Positive | None = None
     delay_ms: Positive | None = None
     capture: bool = False
     faults: str | Texts = "none"
     seeds: Numbers = 1
-    repeats: Repeats = 1
-    zones: Count = 2
-    replicas: Count = 3
+    repeats: Annotated[int, Meta(ge=1, le=MOST_REPEATS)] = 1
+    zones: Annotated[int, Meta(ge=1, le=MOST_ZONES)] = 2
+    replicas: Annotated[int, Meta(ge=1, le=MOST_REPLICAS)] = 3
     latency: str | None = None
     figure: str | Texts | None = None
     quick: bool = False
-    rings: Count | None = None
+    rings: Annotated[int, Meta(ge=1, le=MOST_RINGS)] | None = None
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -99,7 +99,7 @@ def test_a_figure_of_the_papers_is_a_cell() -> None:
         ("[[sweep]]\nrate = 'fast'", "p.toml: sweep[0].rate: expected float, got str; seen 'fast'"),
         ("[[sweep]]\nwhere = 'moon'", "p.toml: sweep[0].where: invalid enum value 'moon'; seen 'moon'"),
         ("[[sweep]]\n[[sweep]]\nnodes = '5..30'", "p.toml: sweep[1].nodes: expected powers of two at both ends"),
-        ("[[sweep]]\nnodes = 0", "p.toml: sweep[0].nodes: expected numbers from 1 on; seen 0"),
+        ("[[sweep]]\nnodes = 0", "p.toml: sweep[0].nodes: expected numbers from 1 to 67,108,864; seen 0"),
         ("[[sweep]]\nlookups = 'many'", "p.toml: sweep[0].lookups: expected a whole number"),
         ("[[sweep]]\nlookups = 5\nfaults = 'fire'", "p.toml: sweep[0].faults: expected one of none; seen 'fire'"),
         ("[[sweep]]\npublishers = 2", "p.toml: sweep[0].dissemination: expected publishers as well, or neither"),
@@ -247,3 +247,77 @@ def test_a_fault_comes_again_so_often_at_most(times: str, said: str) -> None:
     with pytest.raises(BadPlan) as raised:
         cells(f"[[sweep]]\nlookups = 5\nfaults = 'x'\n[[faults.x]]\nkind = 'heal'\nat_s = 0\n{times}")
     assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("seeds = '9223372036854775808'", "seeds: expected numbers below 2^63; seen '9223372036854775808'"),
+        ("payload_bytes = 99999999999", "payload_bytes: expected numbers from 0 to 524,288; seen 99999999999"),
+        ("successors = 9999999", "successors: expected numbers from 0 to 128; seen 9999999"),
+        ("vnodes = 129", "vnodes: expected numbers from 1 to 128; seen 129"),
+        ("lookups = '10^13'", "lookups: expected a number from 0 to 1,000,000,000,000; seen '10^13'"),
+        ("lookups = -1", "lookups: expected a number from 0 to 1,000,000,000,000; seen -1"),
+        (
+            "dissemination = 'direct'\npublishers = 1000000000000",
+            "publishers: expected numbers from 1 to 512; seen 1000000000000",
+        ),
+        ("topics = 513", "topics: expected int <= 512; seen 513"),
+        ("samples = 1000000000000", "samples: expected int <= 10000000; seen 1000000000000"),
+        ("rate = 1e-300", "rate: expected float >= 0.001; seen 1e-300"),
+        ("lookup_rate = 1e9", "lookup_rate: expected float <= 100000.0; seen 1000000000.0"),
+        ("zones = 17", "zones: expected int <= 16; seen 17"),
+        ("replicas = 10", "replicas: expected int <= 9; seen 10"),
+        ("rings = 1000000000000", "rings: expected int <= 262144; seen 1000000000000"),
+        (f"topology = '{'x' * 65}'", f"topology: expected str of length <= 64; seen '{'x' * 59}... (67 characters)"),
+    ],
+)
+def test_numbers_go_as_far_as_the_programs_do(text: str, said: str) -> None:
+    """Which run the cells."""
+    with pytest.raises(BadPlan) as raised:
+        cells(f"[[sweep]]\n{text}")
+    assert str(raised.value) == f"p.toml: sweep[0].{said}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "said"),
+    [
+        ("kill", "", "who is hit, like node:3, node:*, broker:1, primary, host:3, or share:0.3 from 0 to 1; seen ''"),
+        ("kill", "share:nan", "who is hit, like "),
+        ("stop", "share:9", "who is hit, like "),
+        ("kill", "share:", "who is hit, like "),
+        ("cont", "node:-1", "who is hit, like "),
+        ("kill", "n\u00f6de:1", "who is hit, like "),
+        ("kill", "node:\u00b2", "who is hit, like "),
+        ("kill", "node:", "who is hit, like "),
+        ("kill", "0.3", "who is hit, like "),
+        ("split", "nan", "a share of the nodes between 0 and 1, like 0.4; seen 'nan'"),
+        ("split", "1", "a share of the nodes between 0 and 1, like 0.4; seen '1'"),
+        ("split", "half", "a share of the nodes between 0 and 1, like 0.4; seen 'half'"),
+        ("link_down", "", "a link or a host, like link:s1-h3 or host:3; seen ''"),
+        ("link_up", "s1-h3", "a link or a host, like link:s1-h3 or host:3; seen 's1-h3'"),
+    ],
+)
+def test_a_target_that_nothing_can_be_is_refused(kind: str, target: str, said: str) -> None:
+    """With the fault that names it."""
+    with pytest.raises(BadPlan) as raised:
+        cells(
+            f"[[sweep]]\nlookups = 5\nfaults = 'x'\n[[faults.x]]\nkind = 'heal'\nat_s = 0\n"
+            f"[[faults.x]]\nkind = '{kind}'\nat_s = 0\ntarget = '{target}'"
+        )
+    assert str(raised.value).startswith(f"p.toml: faults.x[1].target: expected {said}")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ("every_s = 1", "until_s: expected every_s with until_s; seen one without the other"),
+        ("until_s = 1", "every_s: expected every_s with until_s; seen one without the other"),
+        ("every_s = 1\nuntil_s = 1", "until_s: expected at_s, 2, or later; seen 1"),
+    ],
+)
+def test_a_fault_that_comes_again_says_until_when(times: str, said: str) -> None:
+    """And how often."""
+    with pytest.raises(BadPlan) as raised:
+        cells(f"[[sweep]]\nlookups = 5\nfaults = 'x'\n[[faults.x]]\nkind = 'heal'\nat_s = 2\n{times}")
+    assert str(raised.value) == f"p.toml: faults.x[0].{said}"
