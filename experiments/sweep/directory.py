@@ -16,10 +16,12 @@ import msgspec
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import Cell
 from experiments.sweep.machine import machine, versions
+from experiments.sweep.room import writing
 from experiments.traces.run import RUN_FILE, RunInfo, load
 from sim.commit import checked_out
 
 SWEEP_FILE = "sweep.json"
+NEW_FILE = f"{SWEEP_FILE}.new"
 LOCK_FILE = ".lock"
 FAILED_FILE = "failed.txt"
 SPEC = "spec"
@@ -92,26 +94,34 @@ class SweepDirectory:
         return folder
 
     def finish(self, cell: Cell, run: RunInfo, elapsed_s: float) -> None:
-        """Note in run.json what the cell was and that it is finished, and in sweep.json that it is done."""
+        """Note in run.json what the cell was and that it is finished, and in sweep.json that it is done.
+
+        Raises CannotWrite.
+        """
         run.plan, run.cell = self.info.plan, cell.name
         run.machine = {**self.info.machine, "versions": self.info.versions}
         run.extra[SPEC] = _spec(cell)
         run.extra["elapsed_s"] = round(elapsed_s, 3)
         run.finished_us = time.time_ns() // 1000
-        run.save(self._folder(cell))
+        folder = self._folder(cell)
+        with writing(folder / RUN_FILE):
+            run.save(folder)
         self._note(cell, "done", None, elapsed_s)
 
     def fail(self, cell: Cell, reason: str, elapsed_s: float) -> None:
-        """Leave the reason beside whatever the cell left, if it got as far as a folder."""
+        """Leave the reason beside whatever the cell left, if it got as far as a folder. Raises CannotWrite."""
         if cell.name in self._begun:
-            (self._folder(cell) / FAILED_FILE).write_text(reason + "\n", encoding="utf-8")
+            path = self._folder(cell) / FAILED_FILE
+            with writing(path):
+                path.write_text(reason + "\n", encoding="utf-8")
         self._note(cell, "failed", reason.splitlines()[0], elapsed_s)
 
     def save(self) -> None:
-        """Write sweep.json, whole or not at all."""
-        written = self.path / f"{SWEEP_FILE}.new"
-        written.write_bytes(msgspec.json.format(msgspec.json.encode(self.info), indent=2) + b"\n")
-        written.replace(self.path / SWEEP_FILE)
+        """Write sweep.json, whole or not at all. Raises CannotWrite."""
+        written = self.path / NEW_FILE
+        with writing(self.path / SWEEP_FILE):
+            written.write_bytes(msgspec.json.format(msgspec.json.encode(self.info), indent=2) + b"\n")
+            written.replace(self.path / SWEEP_FILE)
 
     def _folder(self, cell: Cell) -> Path:
         """The folder of a cell, a direct child of the directory. Raises LocalProtocolError for any other."""
@@ -153,14 +163,16 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
     """Work in a directory that is new, empty, or that of a sweep: nobody else does meanwhile.
 
     What an earlier sweep finished there stays. Raises LocalProtocolError for a directory that is none of these, for one
-    in which another sweep is at work, and when a cell of the same name is finished and was another one.
+    in which another sweep is at work, and when a cell of the same name is finished and was another one; CannotWrite.
     """
     if path.exists() and not path.is_dir():
         raise LocalProtocolError(f"{path} is not a directory; name one with --out")
-    if path.exists() and not (path / SWEEP_FILE).exists() and any(each.name != LOCK_FILE for each in path.iterdir()):
+    if path.exists() and not (path / SWEEP_FILE).exists() and _holds_others(path):
         raise LocalProtocolError(f"{path} is not empty and not the directory of a sweep; name a new one with --out")
-    path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK_FILE).open("a+b") as lock:
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        unlocked = (path / LOCK_FILE).open("a+b", buffering=0)
+    with unlocked as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -169,12 +181,17 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
             raise LocalProtocolError(
                 f"another sweep (process {who}) is at work in {path}; wait for it, or name another directory with --out"
             ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+        with writing(path / LOCK_FILE):
+            lock.truncate(0)
+            lock.write(str(os.getpid()).encode())
         directory = SweepDirectory(path, info, cells)
         directory.save()
         yield directory
+
+
+def _holds_others(path: Path) -> bool:
+    """Whether a directory holds more than what a sweep leaves that did not get as far as its first file."""
+    return any(each.name not in (LOCK_FILE, NEW_FILE) for each in path.iterdir())
 
 
 def _spec(cell: Cell) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from experiments.sweep.cells import Cell, Place, PlaceRun, Told
 from experiments.sweep.course import sweep
 from experiments.sweep.description import describe_cell
 from experiments.sweep.directory import SweepDirectory, SweepInfo, describe, opened
+from experiments.sweep.room import CannotWrite
 from experiments.traces.run import RunInfo, load
 
 CELLS = [Cell(name=name, place="local", nodes=nodes, lookups=5) for nodes, name in enumerate("abc", 1)]
@@ -231,3 +234,75 @@ def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
 
     assert list(failed) == ["b"]
     assert "Not a directory" in failed["b"]
+
+
+GOES_ON = r" cannot be written \(No space left on device\); the same command goes on once there is room$"
+FULL = Path("/dev/full")
+"""Where nothing can be written for want of room."""
+
+
+def test_a_disk_that_is_full_when_a_cell_fails_ends_the_sweep(tmp_path: Path) -> None:
+    """In one sentence that says where, and what next; then the same sweep goes on."""
+
+    def fail(cell: Cell) -> None:
+        if cell.name == "b":
+            (tmp_path / "b" / "failed.txt").symlink_to(FULL)
+            raise ProcessFailed("the broker ended early")
+
+    places, again = Places(fail), Places()
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/b/failed.txt{GOES_ON}"):
+        swept(tmp_path, places)
+
+    assert places.ran == ["a", "b"]
+    assert swept(tmp_path, again) == {}
+    assert again.ran == ["b", "c"]
+
+
+@pytest.mark.parametrize(("filename", "path"), [("/elsewhere/x", "/elsewhere/x"), (None, "{run}/b")])
+def test_a_disk_that_is_full_while_a_cell_runs_ends_the_sweep(tmp_path: Path, filename: str | None, path: str) -> None:
+    """No other would fare better."""
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *([filename] if filename else []))
+    places = Places(raising(error))
+
+    with pytest.raises(CannotWrite, match=f"^{path.format(run=tmp_path)}{GOES_ON}"):
+        swept(tmp_path, places)
+
+    assert places.ran == ["a", "b"]
+
+
+def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
+    """And when there is room the directory is one of a sweep, though there is no sweep.json."""
+    half_written = tmp_path / "sweep.json.new"
+    half_written.symlink_to(FULL)
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/sweep.json{GOES_ON}"):
+        swept(tmp_path, Places())
+
+    half_written.unlink()
+    half_written.touch()
+    assert swept(tmp_path, Places()) == {}
+
+
+def test_a_disk_that_is_full_when_a_cell_is_finished_ends_the_sweep(tmp_path: Path) -> None:
+    """It runs again."""
+
+    def fill(cell: Cell) -> None:
+        (tmp_path / cell.name / "run.json.new").symlink_to(FULL)
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/a/run.json{GOES_ON}"):
+        swept(tmp_path, Places(fill))
+
+    again = Places()
+    assert swept(tmp_path, again) == {}
+    assert again.ran == ["a", "b", "c"]
+
+
+def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """With what to do about it."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(
+        CannotWrite, match=r"/file/run cannot be written \(Not a directory\); .* another directory with"
+    ):
+        swept(tmp_path / "file" / "run", Places())
