@@ -17,7 +17,7 @@ from chord.errors import LocalProtocolError
 from experiments.sweep.cells import Cell
 from experiments.sweep.machine import machine, versions
 from experiments.sweep.room import writing
-from experiments.traces.run import RUN_FILE, RunInfo, load
+from experiments.traces.run import RUN_FILE, BadRun, RunInfo, load
 from sim.commit import checked_out
 
 SWEEP_FILE = "sweep.json"
@@ -138,11 +138,15 @@ class SweepDirectory:
         self.save()
 
     def _is_done(self, cell: Cell) -> bool:
-        """Whether an earlier sweep has finished this cell. Raises LocalProtocolError when that was another one."""
+        """Whether an earlier sweep has finished this cell, which one whose run.json cannot be read has not.
+
+        Raises LocalProtocolError when it was another cell.
+        """
         path = self.path / cell.name / RUN_FILE
-        if not path.exists():
+        try:
+            run = load(path)
+        except BadRun:
             return False
-        run = load(path)
         if run.finished_us is None:
             return False
         seen, now = run.extra.get(SPEC), _spec(cell)

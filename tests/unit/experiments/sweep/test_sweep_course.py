@@ -94,6 +94,21 @@ def test_a_finished_cell_is_not_run_again_and_a_half_written_one_is(tmp_path: Pa
     assert again.ran == ["b", "c"]
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"\0" * 100, b"[]", b'{"run": "b"}', None])
+def test_a_cell_whose_run_json_cannot_be_read_is_run_again(tmp_path: Path, content: bytes | None) -> None:
+    """It may be empty after a crash of the machine, half of it, or a folder."""
+    swept(tmp_path, Places())
+    path = tmp_path / "b" / "run.json"
+    path.unlink()
+    path.mkdir() if content is None else path.write_bytes(content)
+
+    again = Places()
+    assert swept(tmp_path, again) == {}
+
+    assert again.ran == ["b"]
+    assert load(path).finished_us is not None
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
