@@ -17,10 +17,8 @@ target = "node:*"
 from __future__ import annotations
 
 import math
-import re
 import tomllib
-from collections.abc import Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +27,7 @@ from msgspec import Meta
 
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Dissemination, FaultKind, Mode, Place
+from experiments.sweep.complaints import Step, steps, told, written
 from experiments.sweep.limits import (
     LEAST_RATE,
     MOST_CLIENTS,
@@ -40,7 +39,6 @@ from experiments.sweep.limits import (
     MOST_TOPOLOGY,
     MOST_ZONES,
 )
-from experiments.sweep.quoting import quoted
 
 Numbers = int | str | Annotated[list[int | str], Meta(min_length=1)]
 """As values.py reads them."""
@@ -64,6 +62,9 @@ class FaultEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     target: str = ""
     every_s: Positive | None = None
     until_s: Positive | None = None
+
+
+FaultEntries = Annotated[list[FaultEntry], Meta(min_length=1)]
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,7 +110,7 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     about: str = ""
     theirs: list[str] = []
     sweep: Annotated[list[Block], Meta(min_length=1)]
-    faults: dict[str, Annotated[list[FaultEntry], Meta(min_length=1)]] = {}
+    faults: dict[str, FaultEntries] = {}
 
 
 def parse(text: str, file: Path | str) -> dict[str, Any]:
@@ -126,51 +127,41 @@ def parse(text: str, file: Path | str) -> dict[str, Any]:
 
 def convert(tables: dict[str, Any], file: Path | str) -> PlanFile:
     """The plan in these tables. Raises BadPlan."""
-    for key, value in _floats(tables, ""):
+    for place, value in _floats(tables, ()):
         if not math.isfinite(value):
-            raise BadPlan(f"{file}: {key}: expected a finite number; seen {value}")
+            raise BadPlan(f"{file}: {written(place)}: expected a finite number; seen {value}")
     try:
         return msgspec.convert(tables, PlanFile)
     except msgspec.ValidationError as error:
-        raise BadPlan(f"{file}: {_told(str(error), tables)}") from None
+        what, _, where = str(error).partition(" - at `$")
+        path = steps(where.rstrip("`"), _bad_fault_plan(tables))
+        raise BadPlan(f"{file}: {told(what, path, _keys(path), tables)}") from None
 
 
-def _told(complaint: str, tables: dict[str, Any]) -> str:
-    """msgspec's complaint with the key first: `sweep[0].rate: expected float, got str; seen "fast"`."""
-    what, _, where = complaint.partition(" - at `$")
-    key = where.rstrip("`").lstrip(".")
-    unknown = re.search(r"unknown field `(.*)`", what)
-    if unknown:
-        name = unknown[1]
-        known = (Block if "sweep" in key else FaultEntry if "faults" in key else PlanFile).__struct_fields__
-        near = get_close_matches(name, known, 1)
-        meant = f"{near[0]!r}?" if near else f"one of {', '.join(known)}"
-        return f"{key or 'top level'}: there is no key {name!r}; expected {meant}"
-    missing = re.search(r"missing required field `(.*)`", what)
-    if missing:
-        return f"{key or 'top level'}: expected a key {missing[1]!r}; seen none"
-    seen = _look_up(tables, key)
-    return f"{key}: {what[:1].lower()}{what[1:].replace('`', '')}" + ("" if seen is None else f"; seen {quoted(seen)}")
+def _keys(path: Sequence[Step]) -> Sequence[str]:
+    """Those that there may be at a path."""
+    table = {"sweep": Block, "faults": FaultEntry}.get(str(path[0]), PlanFile) if path else PlanFile
+    return table.__struct_fields__
 
 
-def _floats(value: Any, key: str) -> Iterator[tuple[str, float]]:
+def _bad_fault_plan(tables: dict[str, Any]) -> str:
+    """The name of the first fault plan that is none, if there is one; msgspec does not say it."""
+    plans = tables.get("faults")
+    for name, entries in plans.items() if isinstance(plans, dict) else ():
+        try:
+            msgspec.convert(entries, FaultEntries)
+        except msgspec.ValidationError:
+            return str(name)
+    return ""
+
+
+def _floats(value: Any, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], float]]:
     """Every number with a point, with the path that leads to it."""
     if isinstance(value, float):
-        yield key, value
+        yield path, value
     elif isinstance(value, dict):
         for name, below in value.items():
-            yield from _floats(below, f"{key}.{name}" if key else str(name))
+            yield from _floats(below, (*path, name))
     elif isinstance(value, list):
         for index, below in enumerate(value):
-            yield from _floats(below, f"{key}[{index}]")
-
-
-def _look_up(tables: Any, key: str) -> Any:
-    """The value at a path like `sweep[0].nodes`; None for what is not to be found by it."""
-    found = tables
-    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", key):
-        try:
-            found = found[int(index)] if index else found[name]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return found
+            yield from _floats(below, (*path, index))

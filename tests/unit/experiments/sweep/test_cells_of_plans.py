@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from experiments.sweep.cells import Fault
@@ -97,7 +99,22 @@ def test_a_figure_of_the_papers_is_a_cell() -> None:
         ("", "p.toml: top level: expected a key 'sweep'; seen none"),
         ("[[sweep]]\nnodez = 4", "p.toml: sweep[0]: there is no key 'nodez'; expected 'nodes'?"),
         ("[[sweep]]\nrate = 'fast'", "p.toml: sweep[0].rate: expected float, got str; seen 'fast'"),
-        ("[[sweep]]\nwhere = 'moon'", "p.toml: sweep[0].where: invalid enum value 'moon'; seen 'moon'"),
+        (
+            "[[sweep]]\nwhere = 'moon'",
+            "p.toml: sweep[0].where: expected one of local, mininet, sim, static; seen 'moon'",
+        ),
+        (
+            "[[sweep]]\nwhere = 'locl'",
+            "p.toml: sweep[0].where: expected one of local, mininet, sim, static (perhaps 'local'); seen 'locl'",
+        ),
+        (
+            "[[sweep]]\nmode = ['iterative', 'recursiv']",
+            "p.toml: sweep[0].mode[1]: expected one of iterative, recursive (perhaps 'recursive'); seen 'recursiv'",
+        ),
+        (
+            "[[sweep]]\ndissemination = 'x'",
+            "p.toml: sweep[0].dissemination: expected one of direct, brokered; seen 'x'",
+        ),
         ("[[sweep]]\n[[sweep]]\nnodes = '5..30'", "p.toml: sweep[1].nodes: expected powers of two at both ends"),
         ("[[sweep]]\nnodes = 0", "p.toml: sweep[0].nodes: expected numbers from 1 to 67,108,864; seen 0"),
         ("[[sweep]]\nlookups = 'many'", "p.toml: sweep[0].lookups: expected a whole number"),
@@ -321,3 +338,28 @@ def test_a_fault_that_comes_again_says_until_when(times: str, said: str) -> None
     with pytest.raises(BadPlan) as raised:
         cells(f"[[sweep]]\nlookups = 5\nfaults = 'x'\n[[faults.x]]\nkind = 'heal'\nat_s = 2\n{times}")
     assert str(raised.value) == f"p.toml: faults.x[0].{said}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("kind = 'kill'\nat_s = 'soon'", "[1].at_s: expected float, got str; seen 'soon'"),
+        ("kind = 'kill'\nat_s = -1", "[1].at_s: expected float >= 0.0; seen -1"),
+        ("kind = 'kil'\nat_s = 1", "[1].kind: expected one of kill, stop, .*, heal \\(perhaps 'kill'\\); seen 'kil'"),
+        ("kind = 'kill'\nat_s = inf", "[1].at_s: expected a finite number; seen inf"),
+        ("kind = 'kill'", "[1]: expected a key 'at_s'; seen none"),
+        ("kind = 'kill'\nat_s = 1\ntargt = 'node:1'", "[1]: there is no key 'targt'; expected 'target'?"),
+    ],
+)
+@pytest.mark.parametrize(("name", "told"), [("two-die", "two-die"), ("'v1.2'", "'v1.2'")])
+def test_a_wrong_fault_is_told_with_the_name_of_its_plan(name: str, told: str, entry: str, said: str) -> None:
+    """And with what was seen."""
+    good = "kind = 'heal'\nat_s = 0"
+
+    with pytest.raises(BadPlan) as raised:
+        cells(f"[[sweep]]\n[[faults.good]]\n{good}\n[[faults.{name}]]\n{good}\n[[faults.{name}]]\n{entry}")
+    assert re.fullmatch(re.escape(f"p.toml: faults.{told}") + _pattern(said), str(raised.value))
+
+
+def _pattern(said: str) -> str:
+    return said.replace("[", r"\[").replace("]", r"\]").replace("?", r"\?")
