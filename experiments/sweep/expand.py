@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.sweep.cells import PAYLOAD_BYTES, SUCCESSORS, Cell, Fault
+from experiments.sweep.cell_names import named
+from experiments.sweep.cells import Cell, Fault
 from experiments.sweep.known import NO_FAULTS, check_names
 from experiments.sweep.limits import RANGES
 from experiments.sweep.plan_file import BadPlan, Block, FaultEntry, Numbers, PlanFile
@@ -69,7 +68,7 @@ class _Expansion:
             chosen = {key: value for choice in combination for key, value in choice.items()}
             cell = Cell(name="", **same, **chosen)
             self._check_times(cell)
-            yield _named(cell)
+            yield named(cell)
 
     def _choices(self) -> list[list[dict[str, Any]]]:
         """What the cells of the block differ in, the last of it soonest."""
@@ -98,7 +97,7 @@ class _Expansion:
         if block.where != "sim":
             raise self._bad("where", '"sim", where figures are drawn', quoted(block.where))
         for figure in _several(block.figure):
-            yield _named(Cell(name="", place="sim", nodes=1, figure=figure, quick=block.quick))
+            yield named(Cell(name="", place="sim", nodes=1, figure=figure, quick=block.quick))
 
     def _clients(self) -> list[tuple[int, int]]:
         """How many publishers and subscribers, the first with the first; one number goes with each of the others."""
@@ -208,37 +207,3 @@ def _times(entry: FaultEntry) -> int:
         return 1
     turns = (entry.until_s - entry.at_s) / entry.every_s + 1e-9
     return 1 + int(min(max(0.0, turns), 1e18))  # of 1e308 / 1e-308 comes infinity
-
-
-def _named(cell: Cell) -> Cell:
-    """The cell with a name of what it is: where, how many nodes, and what is not as usual."""
-    return replace(cell, name="-".join(_words(cell)))
-
-
-def _words(cell: Cell) -> Iterator[str]:
-    yield cell.place
-    if cell.figure:
-        yield f"{cell.figure}-quick" if cell.quick else cell.figure
-        return
-    if cell.topology:
-        yield re.sub(r"[^a-z0-9]+", "_", cell.topology.lower()).strip("_")
-    yield f"n{cell.nodes:04}"
-    if cell.vnodes > 1:
-        yield f"v{cell.vnodes}"
-    if cell.successors != SUCCESSORS:
-        yield f"r{cell.successors}"
-    if cell.mode != "iterative":
-        yield cell.mode
-    if cell.dissemination:
-        yield f"{cell.dissemination}-p{cell.publishers:03}-s{cell.subscribers:03}"
-    if cell.payload_bytes != PAYLOAD_BYTES:
-        yield f"{cell.payload_bytes}b"
-    if cell.latency:
-        yield cell.latency
-    if cell.rings:
-        yield f"rings{cell.rings}"
-    if cell.fault_plan:
-        yield cell.fault_plan
-    yield f"seed{cell.seed}"
-    if cell.repeat > 1:
-        yield f"again{cell.repeat}"
