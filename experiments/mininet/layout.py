@@ -11,6 +11,7 @@ from itertools import pairwise
 from chord.errors import LocalProtocolError
 
 MOST_HOSTS = 256
+MOST_DIGITS = 9
 KINDS = "single, linear, or tree[,depth=D,fanout=F]"
 _FIRST = ipaddress.ip_address("10.0.0.0")
 
@@ -65,7 +66,7 @@ def tree_size(topology: str, hosts: int | None) -> tuple[int, int]:
     given = {"depth": 2, "fanout": 0}
     for option in topology.split(",")[1:]:
         name, _, value = option.partition("=")
-        if name not in given or not value.isdigit() or int(value) < 1:
+        if name not in given or not value.isdecimal() or len(value) > MOST_DIGITS or int(value) < 1:
             raise LocalProtocolError(f"{topology!r} is no topology: {KINDS}")
         given[name] = int(value)
     depth, fanout = given["depth"], given["fanout"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,8 @@ from experiments.sweep.expand import cells_of
 from experiments.sweep.overrides import Override, overridden
 from experiments.sweep.places import place, refusal
 from experiments.sweep.plan_file import BadPlan, PlanFile, convert, parse
+from experiments.sweep.plan_text import plan_text
+from experiments.sweep.telling import Telling
 from experiments.sweep.values import numbers
 
 
@@ -38,7 +41,7 @@ class Asked:
 
 def read(name: str, changes: Mapping[str, Override]) -> Asked:
     """A plan by file or by name, with what the options change. Raises BadPlan."""
-    text = _text(name)
+    text = plan_text(name)
     plan = convert(overridden(parse(text, name), _split_clients(changes)), name)
     cells = cells_of(plan, name)
     left_out = {cell.name: why for cell in cells if (why := refusal(cell)) is not None}
@@ -64,7 +67,8 @@ def run(asked: Asked, out: Path, as_json: bool, master: str | None, conf: Mappin
     info = describe(asked.name, plan.title, asked.text, dict(asked.overrides), plan.theirs)
     with opened(out, info, asked.cells) as directory:
         before = len(asked.cells) - len(directory.waiting)
-        with progress_bar(time_left=True) as progress:
+        with progress_bar(time_left=True) as bar:
+            progress = Telling(bar, info.cells) if not sys.stderr.isatty() else bar
             failed = course.sweep(directory, place, progress, _spread(master, conf, directory.waiting))
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(_result(asked, info, out, before)), indent=2).decode())
@@ -121,18 +125,6 @@ def _spread(master: str | None, conf: Mapping[str, str], waiting: Sequence[Cell]
     from experiments.sweep.spread import spread
 
     return partial(spread, master=chosen, conf=conf)
-
-
-def _text(name: str) -> str:
-    """The TOML of a file, or of a plan that is known by name."""
-    if not name.endswith(".toml") and "/" not in name:
-        if name not in plans.names():
-            raise BadPlan(f"there is no plan {name!r}; there are {', '.join(plans.names())}, or give a TOML file")
-        return plans.text(name)
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadPlan(f"{name}: expected a plan in TOML; seen: {error}") from None
 
 
 def _split_clients(changes: Mapping[str, Override]) -> dict[str, Override]:

@@ -10,6 +10,7 @@ from chord.errors import RingcastError
 from experiments.sweep.cells import Cell, Place, PlaceRun
 from experiments.sweep.directory import SweepDirectory
 from experiments.sweep.estimate import estimate_s
+from experiments.sweep.room import cannot_write, is_full
 from experiments.traces.run import RunInfo
 
 Progress = Callable[[str, float, float], None]
@@ -27,7 +28,7 @@ def sweep(
 ) -> dict[str, str]:
     """Run every cell that is not finished; returns why cells failed, by name. `progress` hears estimated seconds.
 
-    Static cells are left to `spread`, if there is one.
+    Static cells are left to `spread`, if there is one. Raises CannotWrite.
     """
     expected = {cell.name: estimate_s(cell) for cell in directory.waiting}
     total_s, before_s = sum(expected.values()), 0.0
@@ -52,19 +53,24 @@ def sweep(
 
 def _run(directory: SweepDirectory, cell: Cell, places: PlaceOf, told: Callable[[int, int], None]) -> str | None:
     """Run one cell; returns why it failed, if it did."""
-    folder = directory.begin(cell)
-    began = time.monotonic()
-    return conclude(directory, cell, began, lambda: places(cell.place)(cell, folder, told))
+
+    def outcome() -> RunInfo:
+        folder = directory.begin(cell)
+        return places(cell.place)(cell, folder, told)
+
+    return conclude(directory, cell, time.monotonic(), outcome)
 
 
 def conclude(directory: SweepDirectory, cell: Cell, began: float, outcome: Callable[[], RunInfo]) -> str | None:
     """Note that a cell is finished, or why it failed, which is returned; `outcome` is called for the one or the other.
 
-    `began` is when it began by the monotonic clock.
+    `began` is when it began by the monotonic clock. Raises CannotWrite when the disk is full, also that of the cell.
     """
     try:
         run = outcome()
     except (RingcastError, OSError) as error:
+        if isinstance(error, OSError) and is_full(error):
+            raise cannot_write(error, directory.path / cell.name) from None
         reason = str(error) or type(error).__name__
     except Exception as error:  # a place with a mistake in it does not take the cells of other places with it
         reason = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"

@@ -16,10 +16,12 @@ import msgspec
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import Cell
 from experiments.sweep.machine import machine, versions
-from experiments.traces.run import RUN_FILE, RunInfo, load
+from experiments.sweep.room import writing
+from experiments.traces.run import RUN_FILE, BadRun, RunInfo, load
 from sim.commit import checked_out
 
 SWEEP_FILE = "sweep.json"
+NEW_FILE = f"{SWEEP_FILE}.new"
 LOCK_FILE = ".lock"
 FAILED_FILE = "failed.txt"
 SPEC = "spec"
@@ -74,37 +76,61 @@ class SweepDirectory:
     def __init__(self, path: Path, info: SweepInfo, cells: Sequence[Cell]) -> None:
         self.path = path
         self.info = info
+        self._begun: set[str] = set()
         self._states = {cell.name: CellState(name=cell.name) for cell in cells}
         info.cells = list(self._states.values())
         self.waiting = [cell for cell in cells if not self._is_done(cell)]
 
     def begin(self, cell: Cell) -> Path:
-        """The folder of a cell, empty: what a sweep that was stopped left there is removed."""
-        folder = self.path / cell.name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        """The folder of a cell, empty: what a sweep that was stopped left there is removed.
+
+        Raises LocalProtocolError for a name that leads elsewhere, and OSError.
+        """
+        folder = self._folder(cell)
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir()
+        self._begun.add(cell.name)
         return folder
 
     def finish(self, cell: Cell, run: RunInfo, elapsed_s: float) -> None:
-        """Note in run.json what the cell was and that it is finished, and in sweep.json that it is done."""
+        """Note in run.json what the cell was and that it is finished, and in sweep.json that it is done.
+
+        Raises CannotWrite.
+        """
         run.plan, run.cell = self.info.plan, cell.name
         run.machine = {**self.info.machine, "versions": self.info.versions}
         run.extra[SPEC] = _spec(cell)
         run.extra["elapsed_s"] = round(elapsed_s, 3)
         run.finished_us = time.time_ns() // 1000
-        run.save(self.path / cell.name)
+        folder = self._folder(cell)
+        with writing(folder / RUN_FILE):
+            run.save(folder)
         self._note(cell, "done", None, elapsed_s)
 
     def fail(self, cell: Cell, reason: str, elapsed_s: float) -> None:
-        """Leave the reason beside whatever the cell left."""
-        (self.path / cell.name / FAILED_FILE).write_text(reason + "\n", encoding="utf-8")
+        """Leave the reason beside whatever the cell left, if it got as far as a folder. Raises CannotWrite."""
+        if cell.name in self._begun:
+            path = self._folder(cell) / FAILED_FILE
+            with writing(path):
+                path.write_text(reason + "\n", encoding="utf-8")
         self._note(cell, "failed", reason.splitlines()[0], elapsed_s)
 
     def save(self) -> None:
-        """Write sweep.json, whole or not at all."""
-        written = self.path / f"{SWEEP_FILE}.new"
-        written.write_bytes(msgspec.json.format(msgspec.json.encode(self.info), indent=2) + b"\n")
-        written.replace(self.path / SWEEP_FILE)
+        """Write sweep.json, whole or not at all. Raises CannotWrite."""
+        written = self.path / NEW_FILE
+        with writing(self.path / SWEEP_FILE):
+            written.write_bytes(msgspec.json.format(msgspec.json.encode(self.info), indent=2) + b"\n")
+            written.replace(self.path / SWEEP_FILE)
+
+    def _folder(self, cell: Cell) -> Path:
+        """The folder of a cell, a direct child of the directory. Raises LocalProtocolError for any other."""
+        folder = self.path / cell.name
+        if Path(cell.name).parts != (cell.name,) or cell.name == ".." or folder.is_symlink():
+            raise LocalProtocolError(
+                f"the folder of a cell is one in {self.path}, and {cell.name!r} leads elsewhere; give it another name"
+            )
+        return folder
 
     def _note(self, cell: Cell, state: State, reason: str | None, elapsed_s: float) -> None:
         noted = self._states[cell.name]
@@ -112,11 +138,15 @@ class SweepDirectory:
         self.save()
 
     def _is_done(self, cell: Cell) -> bool:
-        """Whether an earlier sweep has finished this cell. Raises LocalProtocolError when that was another one."""
+        """Whether an earlier sweep has finished this cell, which one whose run.json cannot be read has not.
+
+        Raises LocalProtocolError when it was another cell.
+        """
         path = self.path / cell.name / RUN_FILE
-        if not path.exists():
+        try:
+            run = load(path)
+        except BadRun:
             return False
-        run = load(path)
         if run.finished_us is None:
             return False
         seen, now = run.extra.get(SPEC), _spec(cell)
@@ -137,14 +167,16 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
     """Work in a directory that is new, empty, or that of a sweep: nobody else does meanwhile.
 
     What an earlier sweep finished there stays. Raises LocalProtocolError for a directory that is none of these, for one
-    in which another sweep is at work, and when a cell of the same name is finished and was another one.
+    in which another sweep is at work, and when a cell of the same name is finished and was another one; CannotWrite.
     """
     if path.exists() and not path.is_dir():
         raise LocalProtocolError(f"{path} is not a directory; name one with --out")
-    if path.exists() and not (path / SWEEP_FILE).exists() and any(each.name != LOCK_FILE for each in path.iterdir()):
+    if path.exists() and not (path / SWEEP_FILE).exists() and _holds_others(path):
         raise LocalProtocolError(f"{path} is not empty and not the directory of a sweep; name a new one with --out")
-    path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK_FILE).open("a+b") as lock:
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        unlocked = (path / LOCK_FILE).open("a+b", buffering=0)
+    with unlocked as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -153,12 +185,17 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
             raise LocalProtocolError(
                 f"another sweep (process {who}) is at work in {path}; wait for it, or name another directory with --out"
             ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+        with writing(path / LOCK_FILE):
+            lock.truncate(0)
+            lock.write(str(os.getpid()).encode())
         directory = SweepDirectory(path, info, cells)
         directory.save()
         yield directory
+
+
+def _holds_others(path: Path) -> bool:
+    """Whether a directory holds more than what a sweep leaves that did not get as far as its first file."""
+    return any(each.name not in (LOCK_FILE, NEW_FILE) for each in path.iterdir())
 
 
 def _spec(cell: Cell) -> dict[str, Any]:

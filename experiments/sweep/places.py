@@ -7,6 +7,8 @@ from typing import Final
 
 from chord.errors import LocalProtocolError
 from experiments.sweep.cells import Cell, FaultKind, Place, PlaceRun
+from experiments.sweep.limits import MOST_CLIENTS, MOST_NODES
+from experiments.sweep.targets import missed
 
 MODULES: Final[dict[Place, str]] = {
     "local": "experiments.sweep.local",
@@ -16,10 +18,8 @@ MODULES: Final[dict[Place, str]] = {
 }
 
 MOST_PROCESSES = 256
-MOST_CLIENTS = 512
 BROKERS = "broker", "primary"
 MOST_SIMULATED = 100_000
-MOST_STATIC = 1 << 26
 
 
 def place(name: Place) -> PlaceRun:
@@ -53,22 +53,38 @@ def refusal(cell: Cell) -> str | None:
         case "local":
             return _refused_locally(cell, kinds)
         case "sim":
-            return _outside(cell.nodes, MOST_SIMULATED) or _fewest(cell)
+            return missed(cell) or _outside(cell.nodes, MOST_SIMULATED) or _fewest(cell)
         case "static":
             return _refused_statically(cell)
-    return _fewest(cell)
+    return _fewest(cell) or _refused_on_mininet(cell)
 
 
 def _refused_locally(cell: Cell, kinds: set[FaultKind]) -> str | None:
     if kinds & {"split", "heal"}:
         return "processes of one machine cannot be split; take mininet or sim"
+    if cell.faults and not cell.lookups and not cell.dissemination:
+        return "faults come during lookups or during samples, and it asks for neither"
     if cell.faults and cell.lookups and cell.dissemination:
         return "faults come during lookups or during samples, not both; make two blocks of it"
     if cell.dissemination != "brokered" and any(fault.target.startswith(BROKERS) for fault in cell.faults):
         return "there are no brokers to fail without dissemination brokered"
     if cell.publishers + cell.subscribers > MOST_CLIENTS:
         return f"at most {MOST_CLIENTS} clients run on one machine, not {cell.publishers + cell.subscribers}"
-    return _outside(cell.nodes, MOST_PROCESSES) or _fewest(cell)
+    return missed(cell) or _outside(cell.nodes, MOST_PROCESSES) or _fewest(cell)
+
+
+def _refused_on_mininet(cell: Cell) -> str | None:
+    """What its own command line would say before it starts anything."""
+    if (why := _outside(cell.nodes, MOST_PROCESSES)) is not None:
+        return why
+    from experiments.mininet.course import check_cell
+    from experiments.mininet.shaping import Shape
+
+    try:
+        check_cell(cell, Shape(cell.bw_mbit, cell.delay_ms))
+    except LocalProtocolError as error:
+        return str(error)
+    return None
 
 
 def _refused_statically(cell: Cell) -> str | None:
@@ -76,9 +92,13 @@ def _refused_statically(cell: Cell) -> str | None:
         return "static rings know no recursive lookups; hops are the same"
     if any(fault.kind != "kill" or fault.at_s or not fault.target.startswith("share:") for fault in cell.faults):
         return "in static rings a share of the nodes has failed from the start (kill of share:P at_s 0), nothing else"
+    if len(cell.faults) > 1:
+        return "in static rings nodes fail once, from the start: one kill of a share"
+    if cell.faults and cell.faults[0].share == 1.0:
+        return "all nodes have failed (share:1), and nobody is left to ask"
     if cell.ring_count > cell.lookups:
         return f"{cell.lookups:,} lookups cannot be dealt out to {cell.ring_count:,} rings"
-    return _outside(cell.nodes * cell.vnodes, MOST_STATIC)
+    return _outside(cell.nodes * cell.vnodes, MOST_NODES)
 
 
 def _outside(nodes: int, most: int) -> str | None:

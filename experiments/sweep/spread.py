@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from chord.errors import LocalProtocolError
 from experiments.spark.answers import java_answers
 from experiments.spark.java_process import SparkFailed
 from experiments.spark.session import Session
@@ -129,11 +130,16 @@ class Spreading:
         return max(1, context.defaultParallelism // int(context.getConf().get(TASK_CPUS, "1") or 1))
 
     def _begin(self, cell: Cell) -> int:
-        """Hand a cell over; returns how many tasks it has."""
-        folder, blocks = self._directory.begin(cell), blocks_of(cell)
+        """Hand a cell over; returns how many tasks it has, which are none when it fails before."""
+        began, blocks = time.monotonic(), blocks_of(cell)
+        try:
+            folder = self._directory.begin(cell)
+        except (LocalProtocolError, OSError) as error:
+            self._end(cell, began, partial(_failed, error))
+            return 0
         future = self._pool.submit(outcomes_of, self._spark, blocks, cell.name)
         info = describe_cell(cell, folder, "static")
-        self._running[future] = _UnderWay(cell, folder, info, time.monotonic(), len(blocks))
+        self._running[future] = _UnderWay(cell, folder, info, began, len(blocks))
         return len(blocks)
 
     def _done(self, under_way: _UnderWay) -> int:
@@ -141,19 +147,29 @@ class Spreading:
 
     def _tell(self, done: Mapping[str, int]) -> None:
         running = list(self._running.values())
+        if not running:
+            return
         seconds = sum(estimate_s(each.cell) * done.get(each.cell.name, 0) / each.blocks for each in running)
         self._told(running[0].cell.name, self._done_s + seconds)
 
     def _conclude(self, future: Future[list[Outcome]], under_way: _UnderWay) -> None:
-        cell, error = under_way.cell, future.exception()
-        leave = partial(static.leave, cell, under_way.folder, under_way.info)
-        reason = conclude(self._directory, cell, under_way.began, lambda: leave(future.result()))
+        error = future.exception()
+        leave = partial(static.leave, under_way.cell, under_way.folder, under_way.info)
+        self._end(under_way.cell, under_way.began, lambda: leave(future.result()))
+        if isinstance(error, SparkFailed):
+            raise error
+
+    def _end(self, cell: Cell, began: float, outcome: Callable[[], RunInfo]) -> None:
+        reason = conclude(self._directory, cell, began, outcome)
         if reason is not None:
             self._failed[cell.name] = reason
         self._done_s += estimate_s(cell)
         self._told(cell.name, self._done_s)
-        if isinstance(error, SparkFailed):
-            raise error
+
+
+def _failed(error: Exception) -> RunInfo:
+    """The outcome of a cell that did not get as far as Spark."""
+    raise error
 
 
 def _tasks_done(context: SparkContext, group: str) -> int:

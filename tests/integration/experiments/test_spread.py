@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.descendants import alive, command_line, descendants
-from tests.integration.experiments.command import started
+from tests.integration.experiments.command import complaints, started
 from tests.waiting import eventually
 
 DEADLINE_S = 120.0
@@ -52,7 +52,7 @@ def swept(tmp_path: Path, name: str, master: str) -> tuple[Path, str]:
     arguments = ["sweep", str(plan), "--out", str(out), "--master", master]
     with started(*arguments, temporary=tmp_path / "tmp") as process:
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, stderr) == (1, ""), stdout
+    assert (process.returncode, complaints(stderr)) == (1, ""), stdout
     assert list((tmp_path / "tmp").iterdir()) == []
     return out, stdout
 
@@ -96,7 +96,7 @@ def test_spread_blocks_end_with_the_sweep_that_is_interrupted(tmp_path: Path) ->
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
 
-    assert (process.returncode, stdout, stderr) == (
+    assert (process.returncode, stdout, complaints(stderr)) == (
         128 + signal.SIGINT,
         "",
         "interrupted; what was started has ended\n",
@@ -117,7 +117,7 @@ def test_a_java_that_dies_is_told_in_a_sentence(tmp_path: Path) -> None:
         for each in descendants(process.pid):
             if b"pyspark-shell" in command_line(each):
                 os.kill(each, signal.SIGKILL)
-        _, stderr = process.communicate(timeout=DEADLINE_S)
+        stderr = complaints(process.communicate(timeout=DEADLINE_S)[1])
 
     assert process.returncode == 1
     assert stderr.startswith("error: static cells did not all run: Spark")

@@ -16,6 +16,10 @@ def a_cell(**differing: Any) -> Cell:
     return Cell(**{"name": "x", "place": "local", "nodes": 4, "lookups": 10, **differing})
 
 
+def killed(target: str) -> Fault:
+    return Fault(kind="kill", at_s=0, target=target)
+
+
 @pytest.mark.parametrize(
     ("differing", "why"),
     [
@@ -34,6 +38,33 @@ def a_cell(**differing: Any) -> Cell:
         ({"place": "static", "rings": 11}, "10 lookups cannot be dealt out to 11 rings"),
         ({"place": "static", "mode": "recursive"}, "static rings know no recursive lookups"),
         ({"place": "static", "faults": (Fault(kind="kill", at_s=1, target="node:0"),)}, "in static rings a share of"),
+        ({"place": "static", "faults": (killed("share:0.1"), killed("share:0.2"))}, "in static rings nodes fail once"),
+        ({"place": "static", "faults": (killed("share:1"),)}, "all nodes have failed (share:1), and nobody is left"),
+        ({"faults": (killed("node:99"),)}, "kill is of node:99, and there are node:0 to node:3"),
+        ({"place": "sim", "faults": (killed("node:4"),)}, "kill is of node:4, and there are node:0 to node:3"),
+        ({"place": "sim", "faults": (killed("primary"),)}, "sim has no brokers, and kill is of primary"),
+        (
+            {"place": "sim", "faults": (Fault(kind="split", at_s=1),)},
+            "a split names the share of the nodes on one side",
+        ),
+        ({"faults": (killed("host:1"),)}, "only mininet has faults of host:1, local has not"),
+        (
+            {"dissemination": "brokered", "lookups": 0, "faults": (killed("broker:6"),)},
+            "kill is of broker:6, and there are broker:0 to broker:5",
+        ),
+        ({"nodes": 2, "faults": (killed("node:0"), killed("node:1"))}, "all 2 nodes are killed, and nobody is left"),
+        (
+            {"lookups": 0, "faults": (killed("node:1"),)},
+            "faults come during lookups or during samples, and it asks for",
+        ),
+        ({"place": "mininet", "topology": "tree,depth=99"}, "'tree,depth=99' has 2^99 places"),
+        ({"place": "mininet", "topology": "tree,depth=-1"}, "'tree,depth=-1' is no topology"),
+        ({"place": "mininet", "topology": "tree,depth=\u00b2"}, "'tree,depth=\u00b2' is no topology"),
+        ({"place": "mininet", "topology": f"tree,depth={'9' * 50}"}, f"'tree,depth={'9' * 50}' is no topology"),
+        ({"place": "mininet", "topology": "star"}, "'star' is no topology"),
+        ({"place": "mininet", "nodes": 1 << 26}, "at most 256 nodes run there, not 67,108,864"),
+        ({"place": "mininet", "bw_mbit": 5000.0}, "--bw is above 0 and at most 1000 Mbit/s, not 5000"),
+        ({"place": "mininet", "faults": (killed("share:0.3"),)}, "kill 'share:0.3' hits nobody: name host:N"),
     ],
 )
 def test_a_cell_that_cannot_run_there_is_told_why(differing: dict[str, Any], why: str) -> None:
@@ -49,7 +80,14 @@ def test_a_cell_that_cannot_run_there_is_told_why(differing: dict[str, Any], why
         {"dissemination": "brokered", "lookups": 0, "faults": (Fault(kind="kill", at_s=1, target="primary"),)},
         {"place": "sim", "latency": "king", "faults": (Fault(kind="split", at_s=1, target="0.5"),)},
         {"place": "static", "successors": 0, "faults": (Fault(kind="kill", at_s=0, target="share:0.5"),)},
-        {"place": "mininet", "topology": "single", "capture": True, "faults": (Fault(kind="link_down", at_s=1),)},
+        {"faults": (killed("node:3"), killed("node:*"), killed("share:1"))},
+        {"place": "mininet", "topology": "tree,depth=2,fanout=3"},
+        {
+            "place": "mininet",
+            "topology": "single",
+            "capture": True,
+            "faults": (Fault(kind="link_down", at_s=1, target="node:1"),),
+        },
     ],
 )
 def test_a_cell_that_can_run_there_is_let(differing: dict[str, Any]) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from experiments.sweep.blocks import blocks_of
 from experiments.sweep.cells import Cell
-from experiments.sweep.spread import block_in, reason_in
+from experiments.sweep.directory import describe, opened
+from experiments.sweep.spread import Spreading, block_in, reason_in
 
 IN_PYTHON = """
 An exception was thrown from the Python worker:
@@ -50,3 +56,22 @@ def test_the_block_that_spark_gave_up_is_named(text: str, number: int | None) ->
     told = "" if number is None else f"block {number} of 3, seed {blocks[number - 1].seed}: "
 
     assert block_in(text, blocks) == told
+
+
+def test_a_cell_that_has_no_folder_fails_before_spark_has_it(tmp_path: Path) -> None:
+    """And no other with it."""
+    cell = Cell(name="../victim", place="static", nodes=4, lookups=5)
+    (tmp_path / "victim").mkdir()
+    conf = SimpleNamespace(get=lambda _key, default: default)
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=lambda: conf))
+    told: list[str] = []
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        opened(tmp_path / "run", describe("p", "P", "", {}, []), [cell]) as directory,
+    ):
+        failed = Spreading(spark, pool, directory, lambda what, _done_s: told.append(what)).run([cell])
+
+    assert list(failed) == ["../victim"]
+    assert told == ["../victim"]
+    assert (tmp_path / "victim").is_dir()

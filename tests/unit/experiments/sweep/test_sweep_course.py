@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from experiments.sweep.cells import Cell, Place, PlaceRun, Told
 from experiments.sweep.course import sweep
 from experiments.sweep.description import describe_cell
 from experiments.sweep.directory import SweepDirectory, SweepInfo, describe, opened
+from experiments.sweep.room import CannotWrite
 from experiments.traces.run import RunInfo, load
 
 CELLS = [Cell(name=name, place="local", nodes=nodes, lookups=5) for nodes, name in enumerate("abc", 1)]
@@ -89,6 +92,21 @@ def test_a_finished_cell_is_not_run_again_and_a_half_written_one_is(tmp_path: Pa
     swept(tmp_path, again)
 
     assert again.ran == ["b", "c"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\0" * 100, b"[]", b'{"run": "b"}', None])
+def test_a_cell_whose_run_json_cannot_be_read_is_run_again(tmp_path: Path, content: bytes | None) -> None:
+    """It may be empty after a crash of the machine, half of it, or a folder."""
+    swept(tmp_path, Places())
+    path = tmp_path / "b" / "run.json"
+    path.unlink()
+    path.mkdir() if content is None else path.write_bytes(content)
+
+    again = Places()
+    assert swept(tmp_path, again) == {}
+
+    assert again.ran == ["b"]
+    assert load(path).finished_us is not None
 
 
 @pytest.mark.parametrize(
@@ -200,3 +218,106 @@ def test_progress_is_counted_in_expected_seconds_and_comes_to_its_end(tmp_path: 
     assert [what for what, _, _ in seen[::3]] == ["a", "b", "c"]
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
     assert seen[-1][1] == pytest.approx(seen[-1][2])
+
+
+@pytest.mark.parametrize("name", ["../victim", "x/../../victim", "..", ".", "", "{tmp}/victim", "link"])
+def test_a_folder_outside_the_directory_is_never_touched(tmp_path: Path, name: str) -> None:
+    """Whatever a cell is called; it has failed, and the others run."""
+    victim, run = tmp_path / "victim", tmp_path / "run"
+    victim.mkdir()
+    (victim / "thesis.tex").touch()
+    run.mkdir()
+    (run / "link").symlink_to(victim)
+    (run / "sweep.json").touch()
+    strange = Cell(name=name.format(tmp=tmp_path), place="local", nodes=9)
+    places = Places()
+
+    failed = swept(run, places, [strange, *CELLS])
+
+    assert list(failed) == [strange.name]
+    assert failed[strange.name].startswith(f"the folder of a cell is one in {run}, and {strange.name!r}")
+    assert places.ran == ["a", "b", "c"]
+    assert [each.name for each in victim.iterdir()] == ["thesis.tex"]
+
+
+def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    """As the reason why its cell failed."""
+    (tmp_path / "sweep.json").touch()
+    (tmp_path / "b").touch()
+
+    failed = swept(tmp_path, Places())
+
+    assert list(failed) == ["b"]
+    assert "Not a directory" in failed["b"]
+
+
+GOES_ON = r" cannot be written \(No space left on device\); the same command goes on once there is room$"
+FULL = Path("/dev/full")
+"""Where nothing can be written for want of room."""
+
+
+def test_a_disk_that_is_full_when_a_cell_fails_ends_the_sweep(tmp_path: Path) -> None:
+    """In one sentence that says where, and what next; then the same sweep goes on."""
+
+    def fail(cell: Cell) -> None:
+        if cell.name == "b":
+            (tmp_path / "b" / "failed.txt").symlink_to(FULL)
+            raise ProcessFailed("the broker ended early")
+
+    places, again = Places(fail), Places()
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/b/failed.txt{GOES_ON}"):
+        swept(tmp_path, places)
+
+    assert places.ran == ["a", "b"]
+    assert swept(tmp_path, again) == {}
+    assert again.ran == ["b", "c"]
+
+
+@pytest.mark.parametrize(("filename", "path"), [("/elsewhere/x", "/elsewhere/x"), (None, "{run}/b")])
+def test_a_disk_that_is_full_while_a_cell_runs_ends_the_sweep(tmp_path: Path, filename: str | None, path: str) -> None:
+    """No other would fare better."""
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *([filename] if filename else []))
+    places = Places(raising(error))
+
+    with pytest.raises(CannotWrite, match=f"^{path.format(run=tmp_path)}{GOES_ON}"):
+        swept(tmp_path, places)
+
+    assert places.ran == ["a", "b"]
+
+
+def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
+    """And when there is room the directory is one of a sweep, though there is no sweep.json."""
+    half_written = tmp_path / "sweep.json.new"
+    half_written.symlink_to(FULL)
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/sweep.json{GOES_ON}"):
+        swept(tmp_path, Places())
+
+    half_written.unlink()
+    half_written.touch()
+    assert swept(tmp_path, Places()) == {}
+
+
+def test_a_disk_that_is_full_when_a_cell_is_finished_ends_the_sweep(tmp_path: Path) -> None:
+    """It runs again."""
+
+    def fill(cell: Cell) -> None:
+        (tmp_path / cell.name / "run.json.new").symlink_to(FULL)
+
+    with pytest.raises(CannotWrite, match=rf"^{tmp_path}/a/run.json{GOES_ON}"):
+        swept(tmp_path, Places(fill))
+
+    again = Places()
+    assert swept(tmp_path, again) == {}
+    assert again.ran == ["a", "b", "c"]
+
+
+def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """With what to do about it."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(
+        CannotWrite, match=r"/file/run cannot be written \(Not a directory\); .* another directory with"
+    ):
+        swept(tmp_path / "file" / "run", Places())
