@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from chord.amounts import counted
+from experiments.folders import made
 from experiments.page import cards, html_page, png, tables
 from experiments.page.chart import Figure
 from experiments.page.comparing import Difference
@@ -39,7 +40,7 @@ class Made(msgspec.Struct, kw_only=True):
 
 
 def make(asked: Sequence[Path], out: Path, against: Path | None, progress: Progress) -> Made:
-    """Write the page and the files beside it. Raises BadRun."""
+    """Write the page and the files beside it. Raises BadRun, and LocalProtocolError for an `out` that is a file."""
     material = read(asked)
     found = figures(material)
     sections = _sections(material, found)
@@ -49,7 +50,7 @@ def make(asked: Sequence[Path], out: Path, against: Path | None, progress: Progr
         drawn, shown = [figure] if figure else [], [table] if table else []
         sections.insert(0, Section("comparison", SECTION, drawn, shown, lead))
         found = [*drawn, *found]
-    out.mkdir(parents=True, exist_ok=True)
+    made(out)
     strip = cards.cards(material)
     page = Page(
         title=", ".join(path.resolve().name for path in asked),

@@ -82,15 +82,21 @@ class Manifest(msgspec.Struct, kw_only=True):
                 yield from files
 
 
+def folder_of(run: Path) -> Path:
+    """The folder `RUN/parquet`, made unless it is there. Raises BadRun when it cannot be written."""
+    folder = run / PARQUET
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadRun(f"{run} cannot be written ({error.strerror}); copy it to a place that can") from None
+    return folder
+
+
 class Store:
-    """The folder `RUN/parquet`, and the manifest in it. Raises BadRun when it cannot be written."""
+    """The folder `RUN/parquet`, and the manifest in it, for one process at a time. Raises BadRun as `folder_of` does."""
 
     def __init__(self, run: Path, manifest: Manifest | None = None) -> None:
-        self.folder = run / PARQUET
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise BadRun(f"{run} cannot be written ({error.strerror}); copy it to a place that can") from None
+        self.folder = folder_of(run)
         self.manifest = self._load() if manifest is None else manifest
         self._sweep()
 

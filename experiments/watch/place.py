@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,18 +9,14 @@ from pathlib import Path
 import msgspec
 
 from chord.errors import LocalProtocolError
+from experiments.folders import alone, made
 from experiments.watch import windows
 
 WATCH = "watch"
 CHECKPOINT = "checkpoint"
 SETTINGS_FILE = "watch.json"
 LEFT_OUT_FILE = "left-out.json"
-LOCK_FILE = ".lock"
 VERSION = 1
-FREE_WITHIN_S = 10.0
-"""The Java of a watch that was killed ends by itself within this time."""
-
-POLL_S = 0.1
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True):
@@ -59,15 +52,10 @@ def left_out(place: Path) -> LeftOut:
 def held(place: Path) -> Iterator[int]:
     """Make the folder and hold its lock; yields the lock's descriptor, for processes that hold it as well.
 
-    Raises LocalProtocolError if another watch holds it for longer than one that was killed would.
+    Raises LocalProtocolError if another watch holds it; one that was killed is waited for until its Java has ended.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    lock = os.open(place / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        _take(lock, place)
+    with alone(made(place), "watch", "end it, or give another --out") as lock:
         yield lock
-    finally:
-        os.close(lock)
 
 
 def keep(place: Path, settings: Settings) -> None:
@@ -94,18 +82,3 @@ def keep(place: Path, settings: Settings) -> None:
     (place / LEFT_OUT_FILE).unlink(missing_ok=True)
     if any((place / windows.FOLDER).glob("*.parquet")):
         raise LocalProtocolError(f"{place} holds windows without the {CHECKPOINT} that they belong to; {anew}")
-
-
-def _take(lock: int, place: Path) -> None:
-    until = time.monotonic() + FREE_WITHIN_S
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise LocalProtocolError(
-                    f"{place} is being written by another --watch; end it, or give another --out"
-                ) from None
-            time.sleep(POLL_S)
-        else:
-            return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from chord.errors import LocalProtocolError
-from experiments.watch import place
 from experiments.watch.place import LeftOut, Settings, held, keep, left_out
 
 
@@ -33,10 +33,13 @@ def test_windows_without_their_checkpoint_are_not_gone_on_with(tmp_path: Path) -
         keep(tmp_path, Settings(window_us=1))
 
 
-def test_one_watch_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second one waits for as long as a killed one takes to end, and says what to do."""
-    monkeypatch.setattr(place, "FREE_WITHIN_S", 0.0)
-    with held(tmp_path), pytest.raises(LocalProtocolError, match="written by another --watch"), held(tmp_path):
+def test_one_watch_at_a_time(tmp_path: Path) -> None:
+    """A second one is told which process it is, and what to do."""
+    with (
+        held(tmp_path),
+        pytest.raises(LocalProtocolError, match=rf"another watch \(process {os.getpid()}\) is at work in .*; end it"),
+        held(tmp_path),
+    ):
         pass
     with held(tmp_path):
         pass
