@@ -1,4 +1,4 @@
-"""Folders that a command writes: made, or refused when they are something else, and written by one process at a time."""
+"""Folders that a command writes: made, or refused when they are something else; one process at a time writes them."""
 
 from __future__ import annotations
 

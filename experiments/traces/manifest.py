@@ -93,7 +93,7 @@ def folder_of(run: Path) -> Path:
 
 
 class Store:
-    """The folder `RUN/parquet`, and the manifest in it, for one process at a time. Raises BadRun as `folder_of` does."""
+    """The folder `RUN/parquet`, and the manifest in it, for one process at a time. Raises BadRun like `folder_of`."""
 
     def __init__(self, run: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder_of(run)
