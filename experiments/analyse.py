@@ -26,6 +26,7 @@ from experiments.report import files
 from experiments.spark.answers import java_answers
 from experiments.spark.session import Session
 from experiments.traces.changes import changes
+from experiments.traces.damaged import from_traces, undamaged
 from experiments.traces.manifest import Store, folder_of
 from experiments.traces.parquet import Ingested, ingest
 from experiments.traces.run import BadRun, Part, parts
@@ -85,7 +86,7 @@ def analyse(
 ) -> Summary:
     """Analyse runs and write gold tables, summary.json, CSV tables and figures into `out`.
 
-    A session that the caller started is used and left running. Raises BadRun, NoJava or SparkFailed, and
+    A session that the caller started is used and left running. Raises BadRun, NoJava, SparkFailed or Damaged, and
     LocalProtocolError while another process analyses one of the runs, or into `out`.
     """
     all_runs = [_Run(path, parts(path)) for path in runs]
@@ -152,7 +153,9 @@ def _read(runs: Sequence[_Run], spark: _Spark, progress: Progress) -> float:
     if fresh or any(map(due, stores)):
         spark.start(large=fresh + sum(map(_pending_bytes, stores)) >= LARGE_BYTES)
     for run in runs:
-        run.ingested = ingest(run.path, lambda done, total: progress("reading traces", done, total))
+        folder = folder_of(run.path)
+        with undamaged(folder, from_traces(folder)):
+            run.ingested = ingest(run.path, lambda done, total: progress("reading traces", done, total))
     return time.monotonic() - began
 
 
@@ -162,12 +165,14 @@ def _count(runs: Sequence[_Run], spark: _Spark, out: Path, progress: Progress) -
     for run in runs:
         store = Store(run.path)
         infos = [part.info for part in run.found]
-        if due(store):
-            progress("starting Spark", 0, 1)
-            with java_answers("the analysis ended", "start the command again"):
-                run.state = update(spark.get(), store, infos, progress)
-        else:
-            run.state = load(store)
+        then = from_traces(store.folder)
+        with undamaged(store.folder, then):
+            if due(store):
+                progress("starting Spark", 0, 1)
+                with java_answers("the analysis ended", f"start the command again; if that ends alike, {then}"):
+                    run.state = update(spark.get(), store, infos, progress)
+            else:
+                run.state = load(store)
         every.append(counts(run.state))
         gold.write(out, run.path, run.found, store.manifest, run.state, every[-1])
     return together(every)

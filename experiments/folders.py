@@ -61,13 +61,13 @@ def _take(lock: int, refusal: str) -> None:
 
 
 def _lives(holder: str) -> bool:
-    """Whether that process is there; false also before it has noted its number."""
+    """Whether that process is there and has not ended; false also before it has noted its number."""
     if not holder.isdecimal():
         return False
     try:
         os.kill(int(holder), 0)
+        return Path(f"/proc/{holder}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except OSError:  # somebody else's, or no /proc that would tell
         return True
-    return True

@@ -10,6 +10,7 @@ import msgspec
 
 from chord.errors import LocalProtocolError
 from experiments.folders import alone, made
+from experiments.traces.damaged import Damaged, counted_anew
 from experiments.watch import windows
 
 WATCH = "watch"
@@ -17,6 +18,8 @@ CHECKPOINT = "checkpoint"
 SETTINGS_FILE = "watch.json"
 LEFT_OUT_FILE = "left-out.json"
 VERSION = 1
+NOTES = {"metadata": b"{", "offsets/[0-9]*": b"v1\n", "commits/[0-9]*": b"v1\n", "sources/*/[0-9]*": b"v1\n"}
+"""What Spark keeps in its checkpoint beside its state, and how each of these files begins."""
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True):
@@ -59,9 +62,9 @@ def held(place: Path) -> Iterator[int]:
 
 
 def keep(place: Path, settings: Settings) -> None:
-    """Note what the folder is begun with, or check that it was begun so. Raises LocalProtocolError."""
+    """Note what the folder is begun with, or check that it was begun so. Raises LocalProtocolError or Damaged."""
     path = place / SETTINGS_FILE
-    anew = "give another --out, or remove this folder to have everything counted anew"
+    anew = f"give another --out, or {counted_anew(place)}"
     if not path.exists():
         fresh = place / f".{SETTINGS_FILE}.new"
         fresh.write_bytes(msgspec.json.encode(settings))
@@ -78,7 +81,16 @@ def keep(place: Path, settings: Settings) -> None:
             f"{place} holds windows of {was:g} s, not {now:g} s; --window {was:g} goes on, or {anew}"
         )
     if any((place / CHECKPOINT / "offsets").glob("*")):
+        _check(place)
         return
     (place / LEFT_OUT_FILE).unlink(missing_ok=True)
     if any((place / windows.FOLDER).glob("*.parquet")):
         raise LocalProtocolError(f"{place} holds windows without the {CHECKPOINT} that they belong to; {anew}")
+
+
+def _check(place: Path) -> None:
+    """Raise Damaged for a note of Spark's that does not begin as it should, which no later start would get past."""
+    for notes, beginning in NOTES.items():
+        for path in sorted((place / CHECKPOINT).glob(notes)):
+            if not path.read_bytes().startswith(beginning):
+                raise Damaged(f"{path} is damaged; {counted_anew(place)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chord.errors import LocalProtocolError
+from experiments.traces.damaged import Damaged
 from experiments.watch.place import LeftOut, Settings, held, keep, left_out
 
 
@@ -30,6 +31,22 @@ def test_windows_without_their_checkpoint_are_not_gone_on_with(tmp_path: Path) -
     (tmp_path / "windows" / "0.parquet").touch()
 
     with pytest.raises(LocalProtocolError, match="windows without the checkpoint that they belong to"):
+        keep(tmp_path, Settings(window_us=1))
+
+
+@pytest.mark.parametrize("note", ["offsets/3", "commits/3", "sources/0/3", "metadata"])
+def test_a_note_of_sparks_that_was_emptied_is_named(tmp_path: Path, note: str) -> None:
+    """To start the command again would not help, and the error says what does."""
+    keep(tmp_path, Settings(window_us=1))
+    for name in ("offsets/3", "commits/3", "sources/0/3", "metadata"):
+        path = tmp_path / "checkpoint" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"id":"1"}' if name == "metadata" else "v1\n{}")
+    keep(tmp_path, Settings(window_us=1))
+
+    (tmp_path / "checkpoint" / note).write_bytes(b"")
+
+    with pytest.raises(Damaged, match=rf"checkpoint/{note} is damaged; remove {tmp_path} to have everything counted"):
         keep(tmp_path, Settings(window_us=1))
 
 
