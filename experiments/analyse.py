@@ -21,7 +21,7 @@ from experiments.analysis.queries import Progress, due, silent, update
 from experiments.analysis.state import State, load
 from experiments.analysis.summarise import summarise
 from experiments.analysis.summary import Summary
-from experiments.folders import alone, made
+from experiments.folders import alone, made, once
 from experiments.report import files
 from experiments.spark.answers import java_answers
 from experiments.spark.session import Session
@@ -89,6 +89,7 @@ def analyse(
     A session that the caller started is used and left running. Raises BadRun, NoJava, SparkFailed or Damaged, and
     LocalProtocolError while another process analyses one of the runs, or into `out`.
     """
+    once(runs)
     all_runs = [_Run(path, parts(path)) for path in runs]
     _refuse_twins([part for run in all_runs for part in run.found])
     with _alone(runs, out) as locks:
@@ -183,10 +184,12 @@ def _pending_bytes(store: Store) -> int:
 
 
 def _refuse_twins(found: Sequence[Part]) -> None:
-    """Raise BadRun if two parts are named alike."""
+    """Raise BadRun if two parts are named alike, or are one and the same."""
     names: dict[str, Part] = {}
     for part in found:
         other = names.setdefault(part.info.run, part)
+        if other is not part and other.traces.resolve() == part.traces.resolve():
+            raise BadRun(f"{part.traces.parent} is given twice: by itself and with a folder that it lies in; give one")
         if other is not part:
             raise BadRun(
                 f"{other.traces.parent} and {part.traces.parent} are both named {part.info.run!r}; "

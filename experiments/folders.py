@@ -1,11 +1,11 @@
-"""Folders that a command writes: made, or refused when they are something else; one process at a time writes them."""
+"""Folders that a command is given: made, or refused when they are something else; written by one process at a time."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,16 @@ def made(path: Path, option: str = "--out") -> Path:
             raise LocalProtocolError(f"{each} is not a directory; name another with {option}")
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def once(paths: Sequence[Path], place_of: Callable[[Path], Path] = Path.resolve) -> None:
+    """Raise LocalProtocolError for a folder that is given twice, under whatever name, as `place_of` tells."""
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        other = seen.setdefault(place_of(path), path)
+        if other is not path:
+            also = "" if str(other) == str(path) else f", also as {other}"
+            raise LocalProtocolError(f"{path} is given twice{also}; give it once")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chord.errors import LocalProtocolError
+from experiments.folders import once
 from experiments.spark.session import Session
 from experiments.watch import stream
 from experiments.watch.counting import Counting
@@ -61,6 +62,7 @@ def watch(runs: Sequence[Path], out: Path, options: Options, display: Display) -
     SparkFailed.
     """
     options.check()
+    once(runs)
     found_so_far(runs)
     if not _begun(runs, out, options.until_idle_s, display):
         return State(doing=WAITING)

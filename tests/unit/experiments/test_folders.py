@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ from experiments.analyse import LOCK_FILE, analyse
 from experiments.folders import alone, made
 from experiments.page.making import make
 from experiments.traces import examples
+from experiments.traces.run import BadRun
+from experiments.watch.display import JsonLines
+from experiments.watch.watching import Options, watch
 
 HOLDS = """
 import sys
@@ -101,3 +105,30 @@ def test_results_that_cannot_go_where_they_are_to(tmp_path: Path) -> None:
         analyse([tmp_path / "run"], "spark://nowhere:1", tmp_path / "file")
     with pytest.raises(LocalProtocolError, match="file is not a directory; name another with --out"):
         make([tmp_path / "run"], tmp_path / "file", None, lambda *_: None)
+
+
+def test_a_run_that_is_given_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whatever name, by `analyse`, `analyse --watch` and `report`; to name it apart would not help."""
+    monkeypatch.chdir(tmp_path)
+    replace(examples.RUN, run="r").save(Path("all/run"))
+    Path("all/run/analysis/gold").mkdir(parents=True)
+    Path("link").symlink_to("all/run")
+    run, link = Path("all/run"), Path("link")
+    commands: list[Callable[[list[Path]], object]] = [
+        lambda runs: analyse(runs, "spark://nowhere:1", Path("out")),
+        lambda runs: watch(runs, Path("out"), Options(), JsonLines(runs)),
+        lambda runs: make(runs, Path("out"), None, lambda *_: None),
+    ]
+
+    for command in commands:
+        with pytest.raises(LocalProtocolError, match=r"^all/run is given twice; give it once$"):
+            command([run, Path("all/run")])
+        with pytest.raises(LocalProtocolError, match=r"^link is given twice, also as all/run; give it once$"):
+            command([run, link])
+    with pytest.raises(BadRun, match="all/run is given twice: by itself and with a folder that it lies in; give one"):
+        commands[0]([Path("all"), run])
+    with pytest.raises(LocalProtocolError, match="all/run/analysis is given twice, also as all/run"):
+        commands[2]([run, run / "analysis"])
+    with pytest.raises(LocalProtocolError, match="--against link is on the page itself; give another run to compare"):
+        make([run], Path("out"), link, lambda *_: None)
+    assert not Path("out").exists()
