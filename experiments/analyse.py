@@ -6,9 +6,10 @@ Java starts while the spools are read, unless nothing is new; nothing but counts
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,16 +21,21 @@ from experiments.analysis.queries import Progress, due, silent, update
 from experiments.analysis.state import State, load
 from experiments.analysis.summarise import summarise
 from experiments.analysis.summary import Summary
+from experiments.folders import alone, made, once
 from experiments.report import files
 from experiments.spark.answers import java_answers
 from experiments.spark.session import Session
 from experiments.traces.changes import changes
-from experiments.traces.manifest import Store
+from experiments.traces.damaged import from_traces, undamaged
+from experiments.traces.manifest import Store, folder_of
 from experiments.traces.parquet import Ingested, ingest
 from experiments.traces.run import BadRun, Part, parts
 
 LARGE_BYTES = 500_000_000
 """From so many bytes of traces on, Java's slower and better compiler is worth its time."""
+
+LOCK_FILE = ".analysis.lock"
+AT_WORK = "wait for it, or end it"
 
 
 @dataclass(slots=True)
@@ -45,8 +51,11 @@ class _Run:
 class _Spark:
     """The session of an analysis: one that the caller started, or one that is started once it is needed."""
 
-    def __init__(self, stack: ExitStack, session: Session | None, master: str, conf: Mapping[str, str]) -> None:
+    def __init__(
+        self, stack: ExitStack, session: Session | None, master: str, conf: Mapping[str, str], locks: Sequence[int]
+    ) -> None:
         self.waited_s = 0.0
+        self._locks = locks
         self._stack = stack
         self._session = session
         self._settings = master, conf
@@ -55,7 +64,7 @@ class _Spark:
         """Begin to start it, unless that was done."""
         if self._session is None:
             master, conf = self._settings
-            self._session = self._stack.enter_context(Session(master, conf=conf, large=large))
+            self._session = self._stack.enter_context(Session(master, conf=conf, large=large, inherited=self._locks))
 
     def get(self) -> SparkSession:
         """Wait for it."""
@@ -77,18 +86,44 @@ def analyse(
 ) -> Summary:
     """Analyse runs and write gold tables, summary.json, CSV tables and figures into `out`.
 
-    A session that the caller started is used and left running. Raises BadRun, NoJava or SparkFailed.
+    A session that the caller started is used and left running. Raises BadRun, NoJava, SparkFailed or Damaged, and
+    LocalProtocolError while another process analyses one of the runs, or into `out`.
     """
+    once(runs)
+    all_runs = [_Run(path, parts(path)) for path in runs]
+    _refuse_twins([part for run in all_runs for part in run.found])
+    with _alone(runs, out) as locks:
+        return _analysed(all_runs, master, out, progress, session, conf or {}, locks)
+
+
+@contextmanager
+def _alone(runs: Sequence[Path], out: Path) -> Iterator[list[int]]:
+    """Hold the locks of all that an analysis writes; yields their descriptors. Raises LocalProtocolError or BadRun.
+
+    A run that this process may not write is as it was analysed before, and stays so.
+    """
+    stores = [path for path in map(folder_of, runs) if os.access(path, os.W_OK)]
+    folders = {path.resolve(): path for path in (*stores, made(out))}
+    with ExitStack() as stack:
+        yield [stack.enter_context(alone(path, "analysis", AT_WORK, LOCK_FILE)) for path in folders.values()]
+
+
+def _analysed(
+    all_runs: Sequence[_Run],
+    master: str,
+    out: Path,
+    progress: Progress,
+    session: Session | None,
+    conf: Mapping[str, str],
+    locks: Sequence[int],
+) -> Summary:
     from experiments.report import figures  # matplotlib takes most of a second
 
     started = time.monotonic()
-    all_runs = [_Run(path, parts(path)) for path in runs]
     found = [part for run in all_runs for part in run.found]
-    _refuse_twins(found)
-    verdict = files.read_verdict(runs[0]) if len(runs) == 1 else None
-    out.mkdir(parents=True, exist_ok=True)
+    verdict = files.read_verdict(all_runs[0].path) if len(all_runs) == 1 else None
     with ExitStack() as stack:
-        spark = _Spark(stack, session, master, conf or {})
+        spark = _Spark(stack, session, master, conf, locks)
         read_s = _read(all_runs, spark, progress)
         counted = _count(all_runs, spark, out, progress)
     ready = time.monotonic()
@@ -119,7 +154,9 @@ def _read(runs: Sequence[_Run], spark: _Spark, progress: Progress) -> float:
     if fresh or any(map(due, stores)):
         spark.start(large=fresh + sum(map(_pending_bytes, stores)) >= LARGE_BYTES)
     for run in runs:
-        run.ingested = ingest(run.path, lambda done, total: progress("reading traces", done, total))
+        folder = folder_of(run.path)
+        with undamaged(folder, from_traces(folder)):
+            run.ingested = ingest(run.path, lambda done, total: progress("reading traces", done, total))
     return time.monotonic() - began
 
 
@@ -129,12 +166,14 @@ def _count(runs: Sequence[_Run], spark: _Spark, out: Path, progress: Progress) -
     for run in runs:
         store = Store(run.path)
         infos = [part.info for part in run.found]
-        if due(store):
-            progress("starting Spark", 0, 1)
-            with java_answers("the analysis ended", "start the command again"):
-                run.state = update(spark.get(), store, infos, progress)
-        else:
-            run.state = load(store)
+        then = from_traces(store.folder)
+        with undamaged(store.folder, then):
+            if due(store):
+                progress("starting Spark", 0, 1)
+                with java_answers("the analysis ended", f"start the command again; if that ends alike, {then}"):
+                    run.state = update(spark.get(), store, infos, progress)
+            else:
+                run.state = load(store)
         every.append(counts(run.state))
         gold.write(out, run.path, run.found, store.manifest, run.state, every[-1])
     return together(every)
@@ -145,10 +184,12 @@ def _pending_bytes(store: Store) -> int:
 
 
 def _refuse_twins(found: Sequence[Part]) -> None:
-    """Raise BadRun if two parts are named alike."""
+    """Raise BadRun if two parts are named alike, or are one and the same."""
     names: dict[str, Part] = {}
     for part in found:
         other = names.setdefault(part.info.run, part)
+        if other is not part and other.traces.resolve() == part.traces.resolve():
+            raise BadRun(f"{part.traces.parent} is given twice: by itself and with a folder that it lies in; give one")
         if other is not part:
             raise BadRun(
                 f"{other.traces.parent} and {part.traces.parent} are both named {part.info.run!r}; "

@@ -1,7 +1,7 @@
 """The tables that figures are made of: `OUT/gold/<table>/run=<run>/part-0.parquet`, a partition a run.
 
-A run that is analysed again replaces its own partitions if anything of it changed, and leaves the others alone; so
-runs are added to the same folder one after the other.
+A run that is analysed again replaces its own partitions if anything of it changed, or of them, and leaves the others
+alone; so runs are added to the same folder one after the other.
 """
 
 from __future__ import annotations
@@ -30,11 +30,19 @@ GOLD = "gold"
 KEPT_FILE = "runs.json"
 
 
+class File(msgspec.Struct, frozen=True):
+    """A file as it was written."""
+
+    size: int
+    changed_ns: int
+
+
 class Kept(msgspec.Struct, frozen=True):
-    """A run in the folder: the run directory that it is of, and a checksum of all that it was made from."""
+    """A run in the folder: the run directory that it is of, a checksum of all that it was made from, and its files."""
 
     of: str
     made: int
+    files: dict[str, File] = {}
 
 
 def write(out: Path, run: Path, found: Sequence[Part], manifest: Manifest, state: State, counts: Counts) -> list[str]:
@@ -50,13 +58,13 @@ def write(out: Path, run: Path, found: Sequence[Part], manifest: Manifest, state
     written = []
     for part in found:
         name = part.info.run
-        made = Kept(of, _made_from(part, manifest))
+        made = Kept(of, _made_from(part, manifest), _files(folder, name))
         if name in kept and kept[name].of != of:
             raise BadRun(f"{out} holds a run {name!r} of {kept[name].of} already; give another --out, or remove it")
         if kept.get(name) == made:
             continue
         _write(folder, name, rows_of(part, state, counts))
-        kept[name] = made
+        kept[name] = msgspec.structs.replace(made, files=_files(folder, name))
         written.append(name)
     fresh = folder / (KEPT_FILE + ".new")
     fresh.write_bytes(msgspec.json.encode(kept))
@@ -75,12 +83,28 @@ def read(out: Path, table: str) -> pa.Table:
 
 
 def _write(folder: Path, run: str, tables: dict[str, pa.Table]) -> None:
-    _remove(folder, run)
+    """Put the rows of each table in the place of those that are there, by a rename; a table without any has no file."""
     for table, rows in tables.items():
-        if rows.num_rows:
-            path = _partition(folder, table, run) / "part-0.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(rows, path, compression=COMPRESSION)
+        partition = _partition(folder, table, run)
+        if not rows.num_rows:
+            shutil.rmtree(partition, ignore_errors=True)
+            continue
+        partition.mkdir(parents=True, exist_ok=True)
+        fresh = partition / ".part-0.parquet.new"
+        pq.write_table(rows, fresh, compression=COMPRESSION)
+        path = fresh.replace(partition / "part-0.parquet")
+        for other in set(partition.iterdir()) - {path}:
+            other.unlink()
+
+
+def _files(folder: Path, run: str) -> dict[str, File]:
+    """The files of a run that a reader would read."""
+    found = {}
+    for table in COLUMNS:
+        for path in _partition(folder, table, run).glob("*.parquet"):
+            status = path.stat()
+            found[str(path.relative_to(folder))] = File(status.st_size, status.st_mtime_ns)
+    return found
 
 
 def _remove(folder: Path, run: str) -> None:

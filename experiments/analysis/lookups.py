@@ -108,6 +108,16 @@ def hop_counts(run: RunInfo, found: Sequence[Cell]) -> list[HopCount]:
     return [HopCount(run.run, run.ring_size, mode, hops, count) for mode, hops, count in answered]
 
 
+def hops_of(histogram: Histogram) -> Hops:
+    """What a summary says of how many lookups took how many hops, of which there are some."""
+    return Hops(
+        mean=round(mean(histogram), 4),
+        p50=percentile(histogram, 0.50),
+        p99=percentile(histogram, 0.99),
+        max=max(histogram),
+    )
+
+
 def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: Mapping[tuple[str, ...], Histogram]) -> Lookups:
     answered = [cell for cell in own if cell.outcome == OK]
     total, ok = _count(own), _count(answered)
@@ -123,7 +133,7 @@ def _row(run: RunInfo, mode: str, own: Sequence[Cell], histograms: Mapping[tuple
         failed=total - ok,
         timeouts=sum(cell.timeouts for cell in own),
         outcomes=_by_outcome([(cell.outcome, cell.count) for cell in own]),
-        hops=_hops({cell.hops: cell.count for cell in answered}) if answered else None,
+        hops=hops_of({cell.hops: cell.count for cell in answered}) if answered else None,
         half_log2=None if run.ring_size is None else round(half_log2(run.ring_size), 3),
         expected_hops=_expected(run),
         latency_us=_latency(answered, histograms[mode, "lookup"]) if answered else None,
@@ -138,15 +148,6 @@ def _expected(run: RunInfo) -> float | None:
     if run.ring_size is None or run.successors is None:
         return None
     return round(expected_hops(run.ring_size, run.successors), 3)
-
-
-def _hops(histogram: Histogram) -> Hops:
-    return Hops(
-        mean=round(mean(histogram), 4),
-        p50=percentile(histogram, 0.50),
-        p99=percentile(histogram, 0.99),
-        max=max(histogram),
-    )
 
 
 def _latency(answered: Sequence[Cell], histogram: Histogram) -> Latency:

@@ -12,6 +12,7 @@ import msgspec
 from experiments.analysis import lookups, losses, sweeps, timeline
 from experiments.analysis.counts import Counts
 from experiments.analysis.histogram import Histogram, cumulative, middle_us
+from experiments.analysis.static_rings import static_rings
 from experiments.analysis.summary import LatencyPoint, Summary
 from experiments.traces.parquet import Ingested
 from experiments.traces.run import Part, RunInfo
@@ -28,7 +29,7 @@ Item = TypeVar("Item", bound=OfRun)
 
 
 def summarise(found: Sequence[Part], ingested: Ingested, counts: Counts) -> Summary:
-    """Put the counts together, run by run."""
+    """Put the counts together, run by run. Raises BadRun for a damaged file beside the traces of one."""
     summary = Summary(
         runs=[_described(part.info) for part in found],
         rows=ingested.rows,
@@ -62,6 +63,7 @@ def summarise(found: Sequence[Part], ingested: Ingested, counts: Counts) -> Summ
     infos = [part.info for part in found]
     summary.ring_sizes = sweeps.ring_sizes(infos, summary.lookups)
     summary.clients = sweeps.client_counts(infos, summary.deliveries, summary.disseminations)
+    summary.static_rings = static_rings(found)
     return summary
 
 

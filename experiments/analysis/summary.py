@@ -129,6 +129,25 @@ class RingSize(msgspec.Struct, frozen=True, kw_only=True):
     half_log2: float | None
     expected_hops: float | None
     latency_us: Latency | None
+    source: str = "unknown"
+
+
+class StaticRing(msgspec.Struct, frozen=True, kw_only=True):
+    """Path lengths of one cell in static rings of one size: all of its rings together. Hops are exact.
+
+    `expected_hops` is half log2 N - 0.138, for fingers alone with nobody failed; null otherwise, and in rings of fewer
+    than 1,024. `failed` is null when run.json does not tell it.
+    """
+
+    run: str
+    ring_size: int | None
+    successors: int | None
+    vnodes: int | None
+    mode: str
+    lookups: int
+    failed: int | None
+    hops: Hops
+    expected_hops: float | None
 
 
 class ClientCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +159,7 @@ class ClientCount(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     lost: int | None
     latency_us: Latency
+    source: str = "unknown"
 
 
 class HopCount(msgspec.Struct, frozen=True):
@@ -211,6 +231,7 @@ class Summary(msgspec.Struct, kw_only=True):
     deliveries: list[Deliveries]
     disseminations: list[Dissemination] = []
     ring_sizes: list[RingSize] = []
+    static_rings: list[StaticRing] = []
     clients: list[ClientCount] = []
     lookups: list[Lookups]
     hops: list[HopCount]

@@ -28,10 +28,11 @@ def ring_sizes(runs: Sequence[RunInfo], lookups: Sequence[Lookups]) -> list[Ring
             half_log2=row.half_log2,
             expected_hops=row.expected_hops,
             latency_us=row.latency_us,
+            source=row.source,
         )
         for row in rows
     ]
-    return sorted(found, key=lambda row: (row.ring_size, row.mode, row.run))
+    return sorted(found, key=lambda row: (row.ring_size, row.mode, row.source, row.run))
 
 
 def client_counts(
@@ -39,6 +40,7 @@ def client_counts(
 ) -> list[ClientCount]:
     """One row a mode of each run that is about a number of clients."""
     clients = {run.run: run.clients for run in runs if run.clients is not None}
+    sources = {run.run: run.source for run in runs}
     lost: Mapping[tuple[str, str], int | None] = {(row.run, row.mode): row.lost for row in disseminations}
     found = [
         ClientCount(
@@ -48,8 +50,9 @@ def client_counts(
             count=row.count,
             lost=lost.get((row.run, row.mode)),
             latency_us=row.latency_us,
+            source=sources[row.run],
         )
         for row in deliveries
         if row.topic is None and row.run in clients
     ]
-    return sorted(found, key=lambda row: (row.clients, row.mode, row.run))
+    return sorted(found, key=lambda row: (row.clients, row.mode, row.source, row.run))

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from chord.amounts import counted
+from chord.errors import LocalProtocolError
+from experiments.folders import made, once
 from experiments.page import cards, html_page, png, tables
 from experiments.page.chart import Figure
 from experiments.page.comparing import Difference
@@ -21,7 +23,7 @@ from experiments.page.figures.messages import losses
 from experiments.page.html_page import Page, Section
 from experiments.page.material import Material
 from experiments.page.runs_table import runs_table
-from experiments.page.source import read
+from experiments.page.source import place_of, read
 
 PAGE, FIGURES = "report.html", "figures"
 Progress = Callable[[str, int, int], None]
@@ -39,7 +41,12 @@ class Made(msgspec.Struct, kw_only=True):
 
 
 def make(asked: Sequence[Path], out: Path, against: Path | None, progress: Progress) -> Made:
-    """Write the page and the files beside it. Raises BadRun."""
+    """Write the page and the files beside it. Raises BadRun, and LocalProtocolError for an `out` that is a file and
+    for a run that is given twice.
+    """
+    once(asked, place_of)
+    if against is not None and place_of(against) in map(place_of, asked):
+        raise LocalProtocolError(f"--against {against} is on the page itself; give another run to compare with")
     material = read(asked)
     found = figures(material)
     sections = _sections(material, found)
@@ -49,7 +56,7 @@ def make(asked: Sequence[Path], out: Path, against: Path | None, progress: Progr
         drawn, shown = [figure] if figure else [], [table] if table else []
         sections.insert(0, Section("comparison", SECTION, drawn, shown, lead))
         found = [*drawn, *found]
-    out.mkdir(parents=True, exist_ok=True)
+    made(out)
     strip = cards.cards(material)
     page = Page(
         title=", ".join(path.resolve().name for path in asked),

@@ -25,21 +25,32 @@ def read(asked: Sequence[Path]) -> Material:
     return material
 
 
+def place_of(directory: Path) -> Path:
+    """What is read of a directory that is asked for, by its full name: its analysis, or itself."""
+    return (_analysis(directory) or directory).resolve()
+
+
 def _read(directory: Path) -> Material:
     if not directory.is_dir():
         raise BadRun(f"{directory} is {'not a directory' if directory.exists() else 'missing'}; give a run's directory")
     found = Material(papers=paper_source.papers(directory))
-    for place in (directory, directory / ANALYSIS):
-        if (place / SUMMARY_FILE).exists() or gold_source.holds(place):
-            summary_source.add(found, place)
-            gold_source.add(found, place)
-            return found
-    if not found.papers:
+    place = _analysis(directory)
+    if place is not None:
+        summary_source.add(found, place)
+        gold_source.add(found, place)
+    elif not found.papers:
         raise BadRun(
             f"{directory} holds no analysis and no figures of `python -m sim paper`; "
             f"run `python -m experiments analyse {directory}` first"
         )
     return found
+
+
+def _analysis(directory: Path) -> Path | None:
+    for place in (directory, directory / ANALYSIS):
+        if (place / SUMMARY_FILE).exists() or gold_source.holds(place):
+            return place
+    return None
 
 
 def _add(material: Material, more: Material, of: str) -> None:

@@ -19,6 +19,7 @@ TABLES = (
     "clients",
     "lookups",
     "ring_sizes",
+    "static_rings",
     "hops",
     "events",
     "timeline",

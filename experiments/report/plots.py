@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
-from experiments.analysis.summary import ClientCount, HopCount, Latency, LatencyPoint, Lookups, RingSize, TimelinePoint
+from experiments.analysis.summary import (
+    SOURCE_NAMES,
+    ClientCount,
+    HopCount,
+    Latency,
+    LatencyPoint,
+    Lookups,
+    RingSize,
+    TimelinePoint,
+)
 
 __all__ = [
     "Axes",
@@ -21,6 +30,7 @@ __all__ = [
     "latency_steps",
 ]
 
+OfSource = TypeVar("OfSource", RingSize, ClientCount)
 Place = Literal["upper left", "upper right", "lower right"]
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999", "#000000")
@@ -114,10 +124,10 @@ def latency_steps(axis: Axes, table: str, points: Sequence[LatencyPoint]) -> Non
 
 def hops_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
     """Mean, median and 99th percentile by mode, beside half log2 N."""
-    for index, mode in enumerate(dict.fromkeys(row.mode for row in rows)):
-        own = [(row.ring_size, row.hops) for row in rows if row.mode == mode and row.hops is not None]
+    for index, (mode, found) in enumerate(_lines(rows).items()):
+        own = [(row.ring_size, row.hops) for row in found if row.hops is not None]
         at = [size for size, _ in own]
-        colour = COLOURS[index]
+        colour = COLOURS[index % len(COLOURS)]
         axis.plot(at, [hops.mean for _, hops in own], "o-", color=colour, label=f"{mode}: mean")
         axis.plot(at, [hops.p50 for _, hops in own], "_", color=colour, markersize=12, label=f"{mode}: median")
         axis.plot(at, [hops.p99 for _, hops in own], "^", color=colour, markersize=6, label=f"{mode}: p99")
@@ -133,16 +143,30 @@ def hops_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
 
 def latency_by_ring_size(axis: Axes, rows: Sequence[RingSize]) -> None:
     """Median and 99th percentile of the time until the owner is named, by mode."""
-    _latency_lines(axis, [(row.mode, row.ring_size, row.latency_us) for row in rows if row.latency_us is not None])
+    lines = _lines([row for row in rows if row.latency_us is not None]).items()
+    _latency_lines(
+        axis,
+        [(name, row.ring_size, row.latency_us) for name, own in lines for row in own if row.latency_us is not None],
+    )
     axis.set_ylabel("lookup latency (logarithmic)")
     _by_number(axis, [row.ring_size for row in rows], "ring size N (virtual nodes, logarithmic)")
 
 
 def latency_by_clients(axis: Axes, rows: Sequence[ClientCount]) -> None:
     """Median and 99th percentile from publisher to subscriber, by mode."""
-    _latency_lines(axis, [(row.mode, row.clients, row.latency_us) for row in rows])
+    lines = _lines(rows).items()
+    _latency_lines(axis, [(name, row.clients, row.latency_us) for name, own in lines for row in own])
     axis.set_ylabel("delivery latency (logarithmic)")
     _by_number(axis, [row.clients for row in rows], "publishers and subscribers (logarithmic)")
+
+
+def _lines(rows: Sequence[OfSource]) -> dict[str, list[OfSource]]:
+    """The rows of each line by its name: a mode, and where the rows have different ones, a source."""
+    mixed = len({row.source for row in rows}) > 1
+    found: dict[str, list[OfSource]] = {}
+    for row in rows:
+        found.setdefault(f"{row.mode}, {SOURCE_NAMES[row.source]}" if mixed else row.mode, []).append(row)
+    return found
 
 
 def _latency_lines(axis: Axes, points: Sequence[tuple[str, int, Latency]]) -> None:
@@ -150,7 +174,7 @@ def _latency_lines(axis: Axes, points: Sequence[tuple[str, int, Latency]]) -> No
     for index, mode in enumerate(dict.fromkeys(mode for mode, _, _ in points)):
         own = [(number, latency) for each, number, latency in points if each == mode]
         at = [number for number, _ in own]
-        colour = COLOURS[index]
+        colour = COLOURS[index % len(COLOURS)]
         axis.plot(at, [latency.p50 for _, latency in own], "o-", color=colour, label=f"{mode}: median")
         axis.plot(at, [latency.p99 for _, latency in own], "^--", color=colour, label=f"{mode}: p99")
     axis.set_yscale("log")

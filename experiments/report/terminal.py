@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from experiments.analysis.summary import BROKEN, KEPT, SOURCE_NAMES, Summary, Verdict
+from experiments.analysis.summary import BROKEN, KEPT, SOURCE_NAMES, ClientCount, RingSize, Summary, Verdict
 
 MOST_ROWS = 24
 
@@ -46,7 +46,7 @@ def print_summary(summary: Summary, out: Path) -> None:
     console = Console(highlight=False)
     show(summary, console)
     console.print()
-    console.print(Text(f"{out}: summary.json, {', '.join(summary.files)}", overflow="fold"))
+    console.print(Text(f"{out}: {', '.join(['summary.json', *summary.files])}", overflow="fold"))
     console.print(Text(f"analysed in {summary.elapsed_s['total']:.1f} s"))
     if summary.demo is not None:
         for line in verdict_lines(summary.demo):
@@ -72,6 +72,9 @@ def heading(summary: Summary) -> list[str]:
         for run in summary.runs[-MOST_ROWS:]
     ]
     counts = ", ".join(f"{count:,} {name} rows" for name, count in summary.rows.items() if count)
+    still = sum(row.lookups for row in summary.static_rings)
+    if still:
+        counts = f"{counts}, {still:,} lookups in static rings".removeprefix(", ")
     return [*lines, counts or "no trace rows"]
 
 
@@ -80,6 +83,8 @@ def tables(summary: Summary) -> Iterator[Table]:
     several = len(summary.runs) > 1
     if summary.ring_sizes:
         yield _ring_sizes(summary)
+    if summary.static_rings:
+        yield _static_rings(summary)
     if summary.clients:
         yield _client_counts(summary)
     summary = _rest(summary)
@@ -141,7 +146,9 @@ def verdict_lines(verdict: Verdict) -> Iterator[Text]:
 
 
 def _ring_sizes(summary: Summary) -> Table:
-    table = _table("Lookups by ring size (hops; us until the owner is named)", False, "mode")
+    mixed = _mixed(summary.ring_sizes)
+    names = _with_source(("mode",), mixed)
+    table = _table("Lookups by ring size (hops; us until the owner is named)", False, *names, tight=mixed)
     _numbers(table, "N", "count", "failed", "mean", "p50", "p99", "half log2 N", "with list", "us p50", "us p99")
     for row in summary.ring_sizes[:MOST_ROWS]:
         hops, latency = row.hops, row.latency_us
@@ -149,19 +156,43 @@ def _ring_sizes(summary: Summary) -> Table:
         times = (_number(latency.p50), _number(latency.p99)) if latency else ("-",) * 2
         counts = map(_number, (row.ring_size, row.count, row.failed))
         expected = _decimal(row.half_log2), _decimal(row.expected_hops)
-        table.add_row(row.mode, *counts, *figures, *expected, *times, style="red" if row.failed else None)
+        told = _with_source((row.mode,), mixed, row.source)
+        table.add_row(*told, *counts, *figures, *expected, *times, style="red" if row.failed else None)
     return _more(table, len(summary.ring_sizes), "ring_sizes.csv")
 
 
+def _static_rings(summary: Summary) -> Table:
+    table = _table("Path lengths in static rings (hops)", False, "mode")
+    _numbers(table, "N", "lookups", "failed", "mean", "p50", "p99", "half log2 N - 0.138")
+    for row in summary.static_rings[:MOST_ROWS]:
+        counts = map(_number, (row.ring_size, row.lookups, row.failed))
+        figures = (f"{row.hops.mean:.3f}", _number(row.hops.p50), _number(row.hops.p99))
+        expected = "-" if row.expected_hops is None else f"{row.expected_hops:.3f}"
+        table.add_row(row.mode, *counts, *figures, expected, style="red" if row.failed else None)
+    return _more(table, len(summary.static_rings), "static_rings.csv")
+
+
 def _client_counts(summary: Summary) -> Table:
-    table = _table("Deliveries by number of clients (latency in us)", False, "mode")
+    mixed = _mixed(summary.clients)
+    table = _table("Deliveries by number of clients (latency in us)", False, *_with_source(("mode",), mixed))
     _numbers(table, "clients", "count", "lost", "mean", "p50", "p99", "max")
     for row in summary.clients[:MOST_ROWS]:
         latency = row.latency_us
         figures = (round(latency.mean), latency.p50, latency.p99, latency.max)
         values = map(_number, (row.clients, row.count, row.lost, *figures))
-        table.add_row(row.mode, *values, style="red" if row.lost else None)
+        names = _with_source((row.mode,), mixed, row.source)
+        table.add_row(*names, *values, style="red" if row.lost else None)
     return _more(table, len(summary.clients), "clients.csv")
+
+
+def _mixed(rows: Sequence[RingSize] | Sequence[ClientCount]) -> bool:
+    """Whether what was measured and what was simulated, or the like, are side by side."""
+    return len({row.source for row in rows}) > 1
+
+
+def _with_source(names: tuple[str, ...], mixed: bool, source: str = "source") -> tuple[str, ...]:
+    """The source comes first when rows have different ones."""
+    return (source, *names) if mixed else names
 
 
 def _subscribers(summary: Summary, several: bool) -> Table:
@@ -246,10 +277,10 @@ def _events(summary: Summary, several: bool) -> Table:
     return _more(table, len(summary.events), "events.csv")
 
 
-def _table(title: str, several: bool, *names: str) -> Table:
+def _table(title: str, several: bool, *names: str, tight: bool = False) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", min_width=len(title))
     table.box, table.pad_edge, table.header_style = None, False, "dim"
-    table.padding = (0, 1, 0, 0) if several else (0, 1)
+    table.padding = (0, 1, 0, 0) if several or tight else (0, 1)
     for name in _names(("run", *names), several):
         table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=28 if len(names) == 1 else 20)
     return table

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from chord.errors import LocalProtocolError
+from experiments.folders import LOCK_FILE, alone, made
 from experiments.sweep.cells import Cell
 from experiments.sweep.machine import machine, versions
 from experiments.sweep.room import writing
@@ -22,7 +21,6 @@ from sim.commit import checked_out
 
 SWEEP_FILE = "sweep.json"
 NEW_FILE = f"{SWEEP_FILE}.new"
-LOCK_FILE = ".lock"
 FAILED_FILE = "failed.txt"
 SPEC = "spec"
 """The key of run.json under which the cell stands in full."""
@@ -169,25 +167,13 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
     What an earlier sweep finished there stays. Raises LocalProtocolError for a directory that is none of these, for one
     in which another sweep is at work, and when a cell of the same name is finished and was another one; CannotWrite.
     """
-    if path.exists() and not path.is_dir():
-        raise LocalProtocolError(f"{path} is not a directory; name one with --out")
-    if path.exists() and not (path / SWEEP_FILE).exists() and _holds_others(path):
-        raise LocalProtocolError(f"{path} is not empty and not the directory of a sweep; name a new one with --out")
     with writing(path):
-        path.mkdir(parents=True, exist_ok=True)
-        unlocked = (path / LOCK_FILE).open("a+b", buffering=0)
-    with unlocked as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.seek(0)
-            who = lock.read().decode(errors="replace").strip() or "unknown"
-            raise LocalProtocolError(
-                f"another sweep (process {who}) is at work in {path}; wait for it, or name another directory with --out"
-            ) from None
+        made(path)
+    if not (path / SWEEP_FILE).exists() and _holds_others(path):
+        raise LocalProtocolError(f"{path} is not empty and not the directory of a sweep; name a new one with --out")
+    with ExitStack() as stack:
         with writing(path / LOCK_FILE):
-            lock.truncate(0)
-            lock.write(str(os.getpid()).encode())
+            stack.enter_context(alone(path, "sweep", "wait for it, or name another directory with --out"))
         directory = SweepDirectory(path, info, cells)
         directory.save()
         yield directory

@@ -50,6 +50,7 @@ class Manifest(msgspec.Struct, kw_only=True):
 
     `bronze` and `silver`: the rows of each file of each table, by the file's path in the folder of the manifest.
     `pending`: files of bronze that silver does not hold yet. `state` names the folder of what was counted so far.
+    `sizes`: the bytes of each of all these files.
     """
 
     version: int = VERSION
@@ -59,6 +60,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     silver: dict[str, dict[str, int]] = msgspec.field(default_factory=lambda: {name: {} for name in TABLES})
     pending: dict[str, list[str]] = msgspec.field(default_factory=lambda: {name: [] for name in TABLES})
     state: str | None = None
+    sizes: dict[str, int] = {}
 
     def rows(self) -> dict[str, int]:
         """Rows of each table of bronze."""
@@ -82,15 +84,21 @@ class Manifest(msgspec.Struct, kw_only=True):
                 yield from files
 
 
+def folder_of(run: Path) -> Path:
+    """The folder `RUN/parquet`, made unless it is there. Raises BadRun when it cannot be written."""
+    folder = run / PARQUET
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadRun(f"{run} cannot be written ({error.strerror}); copy it to a place that can") from None
+    return folder
+
+
 class Store:
-    """The folder `RUN/parquet`, and the manifest in it. Raises BadRun when it cannot be written."""
+    """The folder `RUN/parquet`, and the manifest in it, for one process at a time. Raises BadRun like `folder_of`."""
 
     def __init__(self, run: Path, manifest: Manifest | None = None) -> None:
-        self.folder = run / PARQUET
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise BadRun(f"{run} cannot be written ({error.strerror}); copy it to a place that can") from None
+        self.folder = folder_of(run)
         self.manifest = self._load() if manifest is None else manifest
         self._sweep()
 
@@ -100,19 +108,37 @@ class Store:
 
     def save(self) -> None:
         """Replace the manifest, whole or not at all, and remove what it does not name any more."""
+        self.manifest.sizes = {name: (self.folder / name).stat().st_size for name in self._in_use()}
         fresh = self.folder / (FILE + ".new")
         fresh.write_bytes(msgspec.json.encode(self.manifest))
         fresh.replace(self.folder / FILE)
         self._sweep()
 
+    def _in_use(self) -> Iterator[str]:
+        """The paths of all files in use, in the folder."""
+        yield from self.manifest.files()
+        if self.manifest.state is not None:
+            for path in (self.folder / STATE / self.manifest.state).rglob("*.parquet"):
+                yield str(path.relative_to(self.folder))
+
     def _load(self) -> Manifest:
-        """The manifest, or an empty one if there is none of this version that can be read and whose files are there."""
+        """The manifest, or an empty one if there is none of this version that can be read and whose files are whole.
+
+        So what was damaged or removed is made again from the traces, and all the rest with it.
+        """
         try:
             manifest = msgspec.json.decode((self.folder / FILE).read_bytes(), type=Manifest)
         except (OSError, msgspec.DecodeError):
             return Manifest()
-        whole = manifest.version == VERSION and all((self.folder / name).exists() for name in manifest.files())
+        whole = manifest.version == VERSION and all(
+            self._is_whole(name, manifest.sizes.get(name)) for name in {*manifest.files(), *manifest.sizes}
+        )
         return manifest if whole else Manifest()
+
+    def _is_whole(self, name: str, size: int | None) -> bool:
+        """Whether the file is there, and as long as it was; nobody knows how long those of older manifests were."""
+        path = self.folder / name
+        return path.is_file() and size in (None, path.stat().st_size)
 
     def _sweep(self) -> None:
         known = set(self.manifest.files())

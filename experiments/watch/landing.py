@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.traces.changes import read
+from experiments.traces.damaged import counted_anew, undamaged
 from experiments.traces.manifest import Seen
 from experiments.traces.run import Part
 from experiments.traces.spools import Damage
@@ -100,8 +101,10 @@ class Landing:
         self.rows += table.num_rows
 
     def _remember(self, path: Path) -> None:
-        footer = pq.read_metadata(path)
-        spools: Mapping[str, Seen] = msgspec.json.decode(footer.metadata[FOOTER], type=dict[str, Seen])
+        with undamaged(path, counted_anew(self.folder.parent)):
+            footer = pq.read_metadata(path)
+            told = (footer.metadata or {}).get(FOOTER, b"")
+            spools: Mapping[str, Seen] = msgspec.json.decode(told, type=dict[str, Seen])
         self.seen.update(spools)
         self.files = max(self.files, int(path.name.partition("-")[0]) + 1)
         self.rows += footer.num_rows

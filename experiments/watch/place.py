@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,18 +9,17 @@ from pathlib import Path
 import msgspec
 
 from chord.errors import LocalProtocolError
+from experiments.folders import alone, made
+from experiments.traces.damaged import Damaged, counted_anew
 from experiments.watch import windows
 
 WATCH = "watch"
 CHECKPOINT = "checkpoint"
 SETTINGS_FILE = "watch.json"
 LEFT_OUT_FILE = "left-out.json"
-LOCK_FILE = ".lock"
 VERSION = 1
-FREE_WITHIN_S = 10.0
-"""The Java of a watch that was killed ends by itself within this time."""
-
-POLL_S = 0.1
+NOTES = {"metadata": b"{", "offsets/[0-9]*": b"v1\n", "commits/[0-9]*": b"v1\n", "sources/*/[0-9]*": b"v1\n"}
+"""What Spark keeps in its checkpoint beside its state, and how each of these files begins."""
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True):
@@ -59,21 +55,16 @@ def left_out(place: Path) -> LeftOut:
 def held(place: Path) -> Iterator[int]:
     """Make the folder and hold its lock; yields the lock's descriptor, for processes that hold it as well.
 
-    Raises LocalProtocolError if another watch holds it for longer than one that was killed would.
+    Raises LocalProtocolError if another watch holds it; one that was killed is waited for until its Java has ended.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    lock = os.open(place / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        _take(lock, place)
+    with alone(made(place), "watch", "end it, or give another --out") as lock:
         yield lock
-    finally:
-        os.close(lock)
 
 
 def keep(place: Path, settings: Settings) -> None:
-    """Note what the folder is begun with, or check that it was begun so. Raises LocalProtocolError."""
+    """Note what the folder is begun with, or check that it was begun so. Raises LocalProtocolError or Damaged."""
     path = place / SETTINGS_FILE
-    anew = "give another --out, or remove this folder to have everything counted anew"
+    anew = f"give another --out, or {counted_anew(place)}"
     if not path.exists():
         fresh = place / f".{SETTINGS_FILE}.new"
         fresh.write_bytes(msgspec.json.encode(settings))
@@ -90,22 +81,16 @@ def keep(place: Path, settings: Settings) -> None:
             f"{place} holds windows of {was:g} s, not {now:g} s; --window {was:g} goes on, or {anew}"
         )
     if any((place / CHECKPOINT / "offsets").glob("*")):
+        _check(place)
         return
     (place / LEFT_OUT_FILE).unlink(missing_ok=True)
     if any((place / windows.FOLDER).glob("*.parquet")):
         raise LocalProtocolError(f"{place} holds windows without the {CHECKPOINT} that they belong to; {anew}")
 
 
-def _take(lock: int, place: Path) -> None:
-    until = time.monotonic() + FREE_WITHIN_S
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise LocalProtocolError(
-                    f"{place} is being written by another --watch; end it, or give another --out"
-                ) from None
-            time.sleep(POLL_S)
-        else:
-            return
+def _check(place: Path) -> None:
+    """Raise Damaged for a note of Spark's that does not begin as it should, which no later start would get past."""
+    for notes, beginning in NOTES.items():
+        for path in sorted((place / CHECKPOINT).glob(notes)):
+            if not path.read_bytes().startswith(beginning):
+                raise Damaged(f"{path} is damaged; {counted_anew(place)}")

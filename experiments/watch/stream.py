@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from experiments.analysis.histogram import bucket_column
 from experiments.spark.answers import java_answers
 from experiments.spark.java_process import SparkFailed
+from experiments.traces.damaged import counted_anew
 from experiments.watch.samples import SPARK_SCHEMA
 from experiments.watch.windows import Cell
 
@@ -98,12 +99,12 @@ def listen(spark: SparkSession, on_progress: OnProgress) -> None:
 
 
 @java_answers(ENDED, GO_ON)
-def finish(query: StreamingQuery) -> None:
+def finish(query: StreamingQuery, place: Path) -> None:
     """Wait until all that has landed is counted. Raises SparkFailed."""
     try:
         query.processAllAvailable()
     except StreamingQueryException as error:
-        raise _ended(error) from None
+        raise _ended(error, place) from None
 
 
 @java_answers(ENDED, GO_ON)
@@ -113,10 +114,10 @@ def waits(query: StreamingQuery) -> bool:
 
 
 @java_answers(ENDED, GO_ON)
-def check(query: StreamingQuery) -> None:
-    """Raise SparkFailed if the stream has ended."""
+def check(query: StreamingQuery, place: Path) -> None:
+    """Raise SparkFailed if the stream, which works in this folder, has ended."""
     if not query.isActive:
-        raise _ended(query.exception())
+        raise _ended(query.exception(), place)
 
 
 @java_answers(ENDED, GO_ON)
@@ -125,9 +126,9 @@ def stop(query: StreamingQuery) -> None:
     query.stop()
 
 
-def _ended(error: Exception | None) -> SparkFailed:
+def _ended(error: Exception | None, place: Path) -> SparkFailed:
     lines = [line.strip() for line in str(error or "it was stopped").splitlines() if line.strip()]
-    return SparkFailed(f"{ENDED}: {lines[0]}; {GO_ON}")
+    return SparkFailed(f"{ENDED}: {lines[0]}; {GO_ON}; if that ends alike, {counted_anew(place)}")
 
 
 class _Listener(StreamingQueryListener):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chord.errors import LocalProtocolError
+from experiments.folders import once
 from experiments.spark.session import Session
 from experiments.watch import stream
 from experiments.watch.counting import Counting
@@ -57,9 +58,11 @@ def watch(runs: Sequence[Path], out: Path, options: Options, display: Display) -
 
     `doing` says what it still waited for if the run that `out` lies in never came.
 
-    Raises BadRun and LocalProtocolError for what cannot be watched, NoJava and SparkFailed.
+    Raises BadRun and LocalProtocolError for what cannot be watched, Damaged, NoJava and
+    SparkFailed.
     """
     options.check()
+    once(runs)
     found_so_far(runs)
     if not _begun(runs, out, options.until_idle_s, display):
         return State(doing=WAITING)
@@ -120,7 +123,7 @@ def _watched(
     quiet_s, busy_at = 0.0, time.monotonic()
     while options.until_idle_s is None or quiet_s < options.until_idle_s:
         tail.check()
-        stream.check(query)
+        stream.check(query, place)
         _look(state, tail, counting)
         display.state(state)
         time.sleep(LOOK_S)
@@ -128,7 +131,7 @@ def _watched(
             busy_at = time.monotonic()
         quiet_s = time.monotonic() - max(busy_at, tail.grew_at, counting.counted_at)
     tail.stop()  # what has landed by now is still counted
-    stream.finish(query)
+    stream.finish(query, place)
     counting.wait_until_told(TOLD_WITHIN_S)
     stream.stop(query)
     _look(state, tail, counting)

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from experiments.analysis.histogram import middle_us
 from experiments.ranks import mean, percentile
+from experiments.traces.damaged import counted_anew, undamaged
 from experiments.traces.writing import COMPRESSION
 
 FOLDER = "windows"
@@ -209,7 +210,8 @@ def _write(path: Path, batch: int, windows: Sequence[Window]) -> None:
 
 def _read(path: Path) -> tuple[int, list[Window]]:
     """The batch that a file was brought up to, and its rows."""
-    table = pq.read_table(path)
+    with undamaged(path, counted_anew(path.parent.parent)):
+        table = pq.read_table(path)
     for name in ("window_start", "window_end", "updated"):
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.int64()))
     return int(table.schema.metadata[BATCH]), [_window(row) for row in table.to_pylist()]

@@ -263,6 +263,7 @@ def test_bronze_of_an_older_version_lacks_columns(tmp_path: Path, spark: Session
     for name in store.manifest.pending["lookup"]:
         older = pq.read_table(store.folder / name).drop_columns(["clients", "owner_us", "hop_list"])
         pq.write_table(older, store.folder / name)
+    store.save()
 
     found = analyse([run], "local[2]", tmp_path / "out", session=spark)
 

@@ -120,7 +120,10 @@ def test_an_interrupted_watch_takes_java_with_it(run: Growing, tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=GONE_S)
 
-    assert (process.returncode, stderr) == (130, "interrupted; what was started has ended\n")
+    assert (process.returncode, stderr) == (
+        130,
+        f"{run.path}: starting Spark\ninterrupted; what was started has ended\n",
+    )
     assert [each for each in below if alive(each)] == []
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -136,7 +139,10 @@ def test_a_java_that_dies_is_told_in_a_sentence(run: Growing, tmp_path: Path) ->
         _, stderr = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == 1
-    assert stderr == ("error: the stream ended: Spark's Java process went away; start the command again to go on\n")
+    assert stderr == (
+        f"{run.path}: starting Spark\n"
+        "error: the stream ended: Spark's Java process went away; start the command again to go on\n"
+    )
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

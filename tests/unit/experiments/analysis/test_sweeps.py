@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from msgspec.structs import replace
 from rich.console import Console
 
-from experiments.analysis.summary import Deliveries, Dissemination, Hops, Latency, Lookups, Summary
+from experiments.analysis.summary import SOURCE_NAMES, Deliveries, Dissemination, Hops, Latency, Lookups, Summary
 from experiments.analysis.sweeps import client_counts, ring_sizes
-from experiments.report import figures, files
+from experiments.report import figures, files, plots
 from experiments.report.terminal import show
 from experiments.traces import examples
 from experiments.traces.run import RunInfo
@@ -139,6 +141,28 @@ def test_the_tables_of_a_sweep_fit_a_terminal() -> None:
     fields = [line.split() for line in shown.splitlines()]
     assert ["iterative", "32", "2,007", "7", "1.37", "1", "3", "2.00", "1.50", "1,200", "98,765"] in fields
     assert ["brokered", "512", "1,600", "1", "1,234", "1,200", "98,765", "1,234,567"] in fields
+
+
+@pytest.mark.parametrize("other", ["sim", "mininet"])
+def test_measured_and_simulated_rows_are_told_apart(other: str) -> None:
+    """Of equal numbers of nodes and clients; in tables that still fit, and in lines of their own."""
+    summary = swept()
+    summary.ring_sizes += [replace(row, source=other) for row in summary.ring_sizes]
+    summary.clients += [replace(row, source=other) for row in summary.clients]
+    console = Console(width=80, color_system=None)
+    with console.capture() as captured:
+        show(summary, console)
+    shown = captured.get()
+
+    assert max(map(len, shown.splitlines())) <= 80 and "…" not in shown
+    fields = [line.split()[:5] for line in shown.splitlines()]
+    for source in ("live", other):
+        assert [source, "iterative", "32", "2,007", "7"] in fields
+        assert [source, "brokered", "512", "1,600", "1"] in fields
+    axis = Figure().subplots()
+    plots.hops_by_ring_size(axis, summary.ring_sizes)
+    names = {line.get_label() for line in axis.get_lines()}
+    assert {"iterative, live: mean", f"iterative, {SOURCE_NAMES[other]}: mean"} <= names
 
 
 def test_a_sweep_leaves_a_table_and_a_figure_of_each_kind(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from experiments.traces import examples
+from experiments.traces.damaged import Damaged
 from experiments.traces.run import RunInfo
 from experiments.watch import landing
 from experiments.watch.growing import found_so_far
@@ -207,3 +208,15 @@ def test_a_spool_that_goes_away_while_it_is_read_lands_nothing(run: Path, monkey
 
     assert land(tail, run) == 1
     assert landed(run) == [ord("b"), ord("a")]
+
+
+@pytest.mark.parametrize("size", [0, 4, -9])
+def test_a_landed_file_that_was_cut_is_named(run: Path, size: int) -> None:
+    """Nobody knows any more how far spool files were read; the error says what to remove."""
+    (run / "traces" / "a.part").write_bytes(encoded(1, 2, 3))
+    land(opened(run), run)
+    (path,) = (run / "analysis" / "watch" / "landing").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:size])
+
+    with pytest.raises(Damaged, match=rf"{path.name} is damaged .*; remove .*/watch to have everything counted anew"):
+        opened(run)

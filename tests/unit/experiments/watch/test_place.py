@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from chord.errors import LocalProtocolError
-from experiments.watch import place
+from experiments.traces.damaged import Damaged
 from experiments.watch.place import LeftOut, Settings, held, keep, left_out
 
 
@@ -33,10 +34,29 @@ def test_windows_without_their_checkpoint_are_not_gone_on_with(tmp_path: Path) -
         keep(tmp_path, Settings(window_us=1))
 
 
-def test_one_watch_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second one waits for as long as a killed one takes to end, and says what to do."""
-    monkeypatch.setattr(place, "FREE_WITHIN_S", 0.0)
-    with held(tmp_path), pytest.raises(LocalProtocolError, match="written by another --watch"), held(tmp_path):
+@pytest.mark.parametrize("note", ["offsets/3", "commits/3", "sources/0/3", "metadata"])
+def test_a_note_of_sparks_that_was_emptied_is_named(tmp_path: Path, note: str) -> None:
+    """To start the command again would not help, and the error says what does."""
+    keep(tmp_path, Settings(window_us=1))
+    for name in ("offsets/3", "commits/3", "sources/0/3", "metadata"):
+        path = tmp_path / "checkpoint" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"id":"1"}' if name == "metadata" else "v1\n{}")
+    keep(tmp_path, Settings(window_us=1))
+
+    (tmp_path / "checkpoint" / note).write_bytes(b"")
+
+    with pytest.raises(Damaged, match=rf"checkpoint/{note} is damaged; remove {tmp_path} to have everything counted"):
+        keep(tmp_path, Settings(window_us=1))
+
+
+def test_one_watch_at_a_time(tmp_path: Path) -> None:
+    """A second one is told which process it is, and what to do."""
+    with (
+        held(tmp_path),
+        pytest.raises(LocalProtocolError, match=rf"another watch \(process {os.getpid()}\) is at work in .*; end it"),
+        held(tmp_path),
+    ):
         pass
     with held(tmp_path):
         pass

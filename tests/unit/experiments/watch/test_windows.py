@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from experiments.analysis.histogram import bucket
+from experiments.traces.damaged import Damaged
 from experiments.watch import windows
 from experiments.watch.windows import Cell, Windows, as_row
 
@@ -92,3 +93,15 @@ def test_runs_and_modes_have_rows_of_their_own(tmp_path: Path) -> None:
     row = as_row(changed)
     assert (row["what"], row["count"], row["hops_mean"], row["latency_us_p50"]) == ("delivery", 2, None, 100)
     assert (row["window_start"], row["window_end"]) == ("1970-01-01T00:00:00Z", "1970-01-01T00:00:10Z")
+
+
+def test_a_window_that_was_cut_is_named(tmp_path: Path) -> None:
+    """When the watch begins, and when a batch is added to it."""
+    store = Windows(tmp_path, LENGTH_US)
+    store.add(0, [CELL])
+    (path,) = store.folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
+
+    for what in (lambda: store.latest(1), lambda: store.add(1, [CELL])):
+        with pytest.raises(Damaged, match=f"{path.name} is damaged .*; remove {tmp_path} to have everything counted"):
+            what()
