@@ -160,6 +160,19 @@ def test_nothing_lies_outside_or_on_something_else(seen: Seen) -> None:
     assert seen.page.evaluate(CUT_OFF) == []
 
 
+def test_no_card_of_the_strip_is_larger_than_the_others_need(seen: Seen) -> None:
+    """A card's value takes three lines at most; what is folded below it opens by its name."""
+    seen.page.evaluate("document.querySelectorAll('.card details').forEach(each => { each.open = false; })")
+    lines = """[...document.querySelectorAll('.card dd:nth-of-type(1)')].map(each =>
+      each.clientHeight / parseFloat(getComputedStyle(each).lineHeight))"""
+    assert max(seen.page.evaluate(lines)) < 3.5
+
+    seen.page.click(".card summary")
+
+    assert "python 3.11.7" in seen.page.inner_text(".card details")
+    assert seen.page.evaluate(OUTSIDE) == []
+
+
 def test_a_name_is_never_taken_for_markup(wide: Seen) -> None:
     """A topic's name that is a script and an image stays a text, in tables and in plots."""
     assert HOSTILE in (wide.page.text_content("#slowest") or "")

@@ -13,7 +13,7 @@ from experiments.page.cards import cards
 from experiments.page.chart import Figure
 from experiments.page.figures import figures
 from experiments.page.html_page import Page, Section
-from experiments.page.material import Material
+from experiments.page.material import Material, Run
 from experiments.page.source import read
 from experiments.traces.run import BadRun
 from tests.unit.experiments.page.examples import HOSTILE, analysed, of_papers
@@ -103,6 +103,27 @@ def test_the_strip_tells_what_went_wrong(material: Material) -> None:
     assert values["Failed lookups"] == ("3", "bad")
     assert values["Wrong owners"] == ("2", "bad")
     assert values["Lost samples"] == ("0", "good")
+
+
+def test_a_machine_is_told_in_a_few_words_and_its_versions_below(material: Material) -> None:
+    """Processor, cores, memory and kernel; no structure of the file that they come from."""
+    card = next(card for card in cards(material) if card.name == "Machine")
+
+    assert card.value == "AMD EPYC, 2 cores, 24 GB, Linux 6.18"
+    assert ("python", "3.11.7") in card.folded
+    assert not [text for text in (card.value, card.said, *map(str, dict(card.folded).values())) if "{" in text]
+
+
+def test_machines_that_differ_are_all_told() -> None:
+    """The first one by name, the others below it; versions that changed between runs each."""
+    one = {"cpu": "A", "cores": 1, "memory_mb": 8_000, "kernel": "6.1.0", "versions": {"python": "3.11"}}
+    other = {**one, "cpu": "B", "versions": {"python": "3.12"}}
+    runs = [Run(name=name, source="live", machine=each) for name, each in (("a", one), ("b", other), ("c", {}))]
+
+    card = next(card for card in cards(Material(runs=runs)) if card.name == "Machine")
+
+    assert card.value == "A, 1 core, 8 GB, Linux 6.1, and 1 other"
+    assert card.folded == [("another", "B, 1 core, 8 GB, Linux 6.1"), ("python", "3.11, 3.12")]
 
 
 def test_csv_has_every_point_and_no_formula(found: list[Figure]) -> None:
