@@ -82,8 +82,8 @@ def _rows(material: Material) -> Card:
     rows = {name: count for name, count in material.rows.items() if count}
     if not rows:
         return Card("Trace rows", "none", "counts of the papers' figures are with them")
-    most = sorted(rows.items(), key=lambda pair: -pair[1])[:3]
-    return Card("Trace rows", f"{sum(rows.values()):,}", ", ".join(f"{count:,} {name}" for name, count in most))
+    parts = sorted(rows.items(), key=lambda pair: -pair[1])
+    return Card("Trace rows", f"{sum(rows.values()):,}", ", ".join(f"{count:,} {name}" for name, count in parts))
 
 
 def _failed(material: Material) -> Card:

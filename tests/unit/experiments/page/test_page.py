@@ -105,6 +105,16 @@ def test_the_strip_tells_what_went_wrong(material: Material) -> None:
     assert values["Lost samples"] == ("0", "good")
 
 
+def test_the_parts_of_the_trace_rows_sum_to_the_whole() -> None:
+    """Every kind of row that there is, and none that there is not."""
+    rows = {"lookup": 3_512, "delivery": 240, "publication": 13, "event": 238, "span": 0}
+
+    card = next(card for card in cards(Material(rows=rows)) if card.name == "Trace rows")
+
+    assert card.value == "4,003"
+    assert card.said == "3,512 lookup, 240 delivery, 238 event, 13 publication"
+
+
 def test_a_machine_is_told_in_a_few_words_and_its_versions_below(material: Material) -> None:
     """Processor, cores, memory and kernel; no structure of the file that they come from."""
     card = next(card for card in cards(material) if card.name == "Machine")
