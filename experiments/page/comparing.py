@@ -27,11 +27,13 @@ LEAST_CHANGE = {"hops": 0.05, "latency": 0.05, "share": 0.001}
 class Difference:
     """One thing that was measured on both sides, with the ends of the interval of ours less its.
 
-    Latencies are microseconds. `counts` are rows, ours and its.
+    Latencies are microseconds. `counts` are rows, ours and its; `runs` the names of both sides' runs.
     """
 
     what: str
     kind: str
+    source: str
+    runs: tuple[Sequence[str], Sequence[str]]
     ours: float
     its: float
     low: float
@@ -73,6 +75,8 @@ def _bootstrapped(pair: Pair, name: str, statistic: intervals.Statistic, level: 
     return Difference(
         what=f"{name} of {pair.what}",
         kind=pair.kind,
+        source=pair.source,
+        runs=pair.runs,
         ours=intervals.of(pair.ours, statistic),
         its=intervals.of(pair.its, statistic),
         low=low,
@@ -91,6 +95,8 @@ def _of_shares(pair: Pair, level: float) -> Difference:
     return Difference(
         what=f"share of {pair.what}",
         kind=pair.kind,
+        source=pair.source,
+        runs=pair.runs,
         ours=ours / of_ours,
         its=its / of_its,
         low=low,

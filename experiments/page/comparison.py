@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chord.amounts import counted
 from experiments.page.chart import LAW, REFERENCE, Axis, Figure, Panel, Series
 from experiments.page.comparing import TOGETHER, Difference, differences
-from experiments.page.figures.told import runs_of, time
+from experiments.page.figures.told import by_source, name_of, runs_of, time, titled
 from experiments.page.intervals import LEAST_RUNS, RESAMPLES, SEED
 from experiments.page.material import Material
 from experiments.page.tables import Table
@@ -36,7 +36,7 @@ def comparison(ours: Material, its: Material) -> tuple[str, Figure | None, Table
         "those. Shares of rows: analytic (Newcombe)."
     )
     rows = [_row(place, each) for place, each in enumerate(found, 1)]
-    return lead, _figure(ours, its, name, found), Table(f"Against {name}", COLUMNS, rows), found
+    return lead, _figure(ours, name, found), Table(f"Against {name}", COLUMNS, rows), found
 
 
 def verdict(difference: Difference) -> str:
@@ -67,26 +67,23 @@ def _told(value: float, kind: str, signed: bool) -> str:
     return sign + (time(size) if kind == "latency" else f"{size:.2%}" if kind == "share" else f"{size:.3g} hops")
 
 
-def _figure(ours: Material, its: Material, name: str, found: Sequence[Difference]) -> Figure:
-    numbered = list(enumerate(found, 1))
-    relative = [(place, each) for place, each in numbered if each.kind != "share" and each.its][:MOST_POINTS]
-    shares = [(place, each) for place, each in numbered if each.kind == "share"][:MOST_POINTS]
-    panels = []
-    if relative:
-        panels.append(
-            _panel("Hops and latencies", f"difference over the value of {name} (%)", relative, relative_to_its=True)
-        )
-    if shares:
-        panels.append(
-            _panel(
-                "Shares that failed or were lost",
-                "difference of shares (percentage points)",
-                shares,
-                relative_to_its=False,
-            )
-        )
+def _figure(ours: Material, name: str, found: Sequence[Difference]) -> Figure:
+    """Hops and latencies of each source in a panel, and shares in another: no axis has real beside simulated."""
+    apart = by_source(list(enumerate(found, 1)), lambda numbered: numbered[1].source)
+    panels, shown = [], []
+    for source, numbered in apart.items():
+        relative = [(place, each) for place, each in numbered if each.kind != "share" and each.its][:MOST_POINTS]
+        shares = [(place, each) for place, each in numbered if each.kind == "share"][:MOST_POINTS]
+        if relative:
+            axis = f"difference over the value of {name} (%)"
+            panels.append(_panel(source, "Hops and latencies", axis, relative, relative_to_its=True))
+        if shares:
+            axis = "difference of shares (percentage points)"
+            panels.append(_panel(source, "Shares that failed or were lost", axis, shares, relative_to_its=False))
+        shown += [each for _, each in (*relative, *shares)]
     matter = [f"{each.what} {_told(each.ours - each.its, each.kind, True)}" for each in found if each.matters]
-    told = runs_of(ours, (run.name for run in ours.runs))
+    first, second = ([run for each in shown for run in each.runs[side]] for side in (0, 1))
+    told = runs_of(ours, first)
     return Figure(
         name="differences",
         section=SECTION,
@@ -97,22 +94,21 @@ def _figure(ours: Material, its: Material, name: str, found: Sequence[Difference
         if matter
         else "No difference matters.",
         panels=panels,
-        counts=f"{sum(each.counts[0] for each in found):,} rows against {sum(each.counts[1] for each in found):,}",
-        runs=[*(run.name for run in ours.runs), *(f"{run.name} of {name}" for run in its.runs)],
-        sources=sorted({run.source for run in [*ours.runs, *its.runs]}),
-        seeds=str(told["seeds"]),
+        counts=f"{len(shown):,} of {counted(len(found), 'measurement')}, whose rows the table counts",
+        runs=[*told["runs"], *(f"{run} of {name}" for run in dict.fromkeys(second))],
+        seeds=told["seeds"],
     )
 
 
-def _panel(title: str, x: str, found: Sequence[tuple[int, Difference]], relative_to_its: bool) -> Panel:
+def _panel(source: str, title: str, x: str, found: Sequence[tuple[int, Difference]], relative_to_its: bool) -> Panel:
     series = []
     for colour, (words, symbol) in enumerate(((MATTERS, "diamond"), (SMALL, "circle"), (NOT_SHOWN, "circle-open"))):
         own = [(place, each) for place, each in found if verdict(each).endswith(words)]
         scales = [each.its if relative_to_its else 1.0 for _, each in own]
         series.append(
             Series(
-                name=words,
-                source="compared",
+                name=name_of(source, words),
+                source=source,
                 x=[(each.ours - each.its) / scale for (_, each), scale in zip(own, scales, strict=True)],
                 low=[each.low / scale for (_, each), scale in zip(own, scales, strict=True)],
                 high=[each.high / scale for (_, each), scale in zip(own, scales, strict=True)],
@@ -135,7 +131,7 @@ def _panel(title: str, x: str, found: Sequence[tuple[int, Difference]], relative
     )
     ticks = [(float(place), str(place)) for place in places]
     return Panel(
-        title=title,
+        title=titled(source, title),
         x=Axis(title=x, share=True),
         y=Axis(title="row of the table", ticks=ticks),
         series=[*series, zero],

@@ -188,6 +188,15 @@ def test_simulated_never_passes_for_real(wide: Seen) -> None:
     )
     panels: dict[str, Any] = wide.page.evaluate("JSON.parse(document.getElementById('panels').textContent)")
 
+    words = {"live": "live", "mininet": "Mininet", "sim": "simulated", "static": "simulated (static ring)"}
+    drawn: dict[str, set[str]] = {}
+    for plot, panel in panels.items():
+        names = [trace["name"] for trace in panel["data"]]
+        figure = plot.removeprefix("plot-").rpartition("-")[0]
+        drawn.setdefault(figure, set()).update(
+            word for word in words.values() if any(name.endswith(f"({word})") for name in names)
+        )
+    assert {figure: set(own) for figure, own in badges.items()} == drawn
     assert badges["hull"] == ["simulated"]
     assert set(badges["path-length"]) == {"live", "Mininet", "simulated"}
     assert all(badges.values())

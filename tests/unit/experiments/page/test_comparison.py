@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_run
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from experiments.page.comparing import differences
 from experiments.page.comparison import comparison
@@ -51,6 +54,41 @@ def test_real_is_never_held_against_simulated() -> None:
 
     assert (figure, table, found) == (None, None, [])
     assert lead == "Nothing was measured in the same way here and in other."
+
+
+def test_a_comparison_names_only_what_it_draws() -> None:
+    """Of live and simulated runs against live ones alone: those live ones, in panels of their own."""
+    one, other = of("live", {1: 500, 2: 500}), of("sim", {3: 500})
+    runs = [*one.runs, Run(name="s", source="sim", ring_size=64)]
+    ours = Material(
+        runs=runs,
+        hops=[*one.hops, *(replace(row, run="s") for row in other.hops)],
+        lookups=[*one.lookups, *(replace(row, run="s") for row in other.lookups)],
+    )
+
+    _, figure, _, found = comparison(ours, of("live", {1: 900, 2: 100}))
+
+    assert figure is not None
+    assert figure.sources == ["live"]
+    assert figure.runs == ["r", "r of other"]
+    assert figure.counts.startswith(f"{len(found)} of {len(found)} measurements")
+    assert all(panel.title.endswith(", live") for panel in figure.panels)
+
+
+def test_sources_are_compared_apart() -> None:
+    """Live and simulated differences have axes of their own."""
+    one, other = of("live", {1: 500, 2: 500}), of("sim", {1: 500, 2: 500})
+    both = Material(
+        runs=[*one.runs, replace_run(other.runs[0], name="s")],
+        hops=[*one.hops, *(replace(row, run="s") for row in other.hops)],
+        asked=[Path("both")],
+    )
+
+    _, figure, _, _ = comparison(both, both)
+
+    assert figure is not None
+    assert figure.sources == ["live", "sim"]
+    assert all(len({one.source for one in panel.series} & {"live", "sim"}) == 1 for panel in figure.panels)
 
 
 def test_failures_that_only_one_side_has_are_shown() -> None:
