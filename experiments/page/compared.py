@@ -49,8 +49,10 @@ def pairs(ours: Material, its: Material) -> Iterator[Pair]:
         for key in first:
             if key in second:
                 words = ", ".join(word for word in (SOURCE_NAMES[key[0]], *key[1:]) if word)
-                sides = [list(side[key].values()) for side in (first, second)]
-                yield Pair(f"{what}, {words}", kind, key[0], *sides, runs=(list(first[key]), list(second[key])))
+                one, two = first[key], second[key]
+                yield Pair(
+                    f"{what}, {words}", kind, key[0], list(one.values()), list(two.values()), (list(one), list(two))
+                )
 
 
 def rows_of(runs: Sequence[Histogram]) -> int:

@@ -27,7 +27,8 @@ LEAST_CHANGE = {"hops": 0.05, "latency": 0.05, "share": 0.001}
 class Difference:
     """One thing that was measured on both sides, with the ends of the interval of ours less its.
 
-    Latencies are microseconds. `counts` are rows, ours and its; `runs` the names of both sides' runs.
+    Latencies are microseconds. `ratio` has the ends of the interval of ours over its, but for shares. `counts` are
+    rows, ours and its; `runs` the names of both sides' runs.
     """
 
     what: str
@@ -40,6 +41,7 @@ class Difference:
     high: float
     counts: tuple[int, int]
     method: str
+    ratio: intervals.Ends | None = None
 
     @property
     def shown(self) -> bool:
@@ -70,7 +72,7 @@ def _parts(pair: Pair) -> list[partial[Difference]]:
 
 
 def _bootstrapped(pair: Pair, name: str, statistic: intervals.Statistic, level: float) -> Difference:
-    low, high = intervals.difference(pair.ours, pair.its, statistic, level)
+    (low, high), ratio = intervals.difference(pair.ours, pair.its, statistic, level)
     drawn = f"{len(pair.ours)} and {len(pair.its)} runs" if intervals.by_runs(pair.ours, pair.its) else "rows"
     return Difference(
         what=f"{name} of {pair.what}",
@@ -83,6 +85,7 @@ def _bootstrapped(pair: Pair, name: str, statistic: intervals.Statistic, level: 
         high=high,
         counts=(rows_of(pair.ours), rows_of(pair.its)),
         method=f"bootstrap of {drawn}",
+        ratio=None if pair.kind == "share" else ratio,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from experiments.analysis.histogram import Histogram
@@ -135,7 +135,7 @@ def _binomial(size: int, hops: list[int]) -> Series:
     )
 
 
-def _finding(found: dict[Kind, Histogram], paper: Paper | None) -> str:
+def _finding(found: Mapping[Kind, Histogram], paper: Paper | None) -> str:
     told = [
         f"N = {kind.size:,}, {name_of(kind.source, kind.mode)}: mean {mean(histogram):.2f}, "
         f"99th percentile {percentile(histogram, 0.99)}, most {max(histogram)}"
