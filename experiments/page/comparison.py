@@ -46,8 +46,8 @@ def _caption(name: str, found: Sequence[Difference]) -> str:
     for place, each in enumerate(found, 1):
         methods.setdefault(each.method, []).append(place)
     if len(methods) == 1:
-        return f"Against {name}. All intervals by {found[0].method}"
-    told = [f"{seeds_told(places).replace('seed', 'row')} by {method}" for method, places in methods.items()]
+        return f"Against {name}. All intervals: {found[0].method}"
+    told = [f"{seeds_told(places).replace('seed', 'row')}: {method}" for method, places in methods.items()]
     return f"Against {name}. Intervals: {'; '.join(told)}"
 
 

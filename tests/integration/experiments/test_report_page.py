@@ -228,6 +228,17 @@ def test_a_series_is_hidden_by_its_name_and_a_figure_read_as_a_table(wide: Seen)
     assert figure.locator(".legend button").first.get_attribute("aria-pressed") == "false"
 
 
+def test_plots_keep_to_a_page_that_changes_its_width(browser: Browser, report: Path) -> None:
+    """A phone that is turned: each plot is as wide as its place, and nothing has to be scrolled to the side."""
+    fits = """() => [...document.querySelectorAll('.plot')].every(plot =>
+      plot.querySelector('.main-svg').getBoundingClientRect().width <= plot.clientWidth + 1)"""
+    with opened(browser, report, max(WIDTHS)) as turned:
+        for width in (min(WIDTHS), 800):
+            turned.page.set_viewport_size({"width": width, "height": 900})
+            turned.page.wait_for_function(fits)
+            assert turned.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_texts_stand_out_from_their_ground(wide: Seen, scheme: Any) -> None:
     """In dark and in light; and the plots change their colours with the page.

@@ -99,7 +99,7 @@ def test_a_ratio_of_a_hundred_leaves_the_others_legible() -> None:
         for at, low, high in zip(series.x, series.low or (), series.high or (), strict=True):
             assert panel.x.least <= (low or 0) <= float(at) <= (high or 0) <= panel.x.most
     assert "how" not in table.columns
-    assert table.title.endswith("All intervals by bootstrap of rows")
+    assert table.title.endswith("All intervals: bootstrap of rows")
 
 
 def test_sources_are_compared_apart() -> None:
