@@ -173,15 +173,15 @@ def test_no_card_of_the_strip_is_larger_than_the_others_need(seen: Seen) -> None
     assert seen.page.evaluate(OUTSIDE) == []
 
 
-def test_the_comparison_says_what_it_compares_in_few_lines(wide: Seen) -> None:
-    """The first column has room for its words, and the box of the table scrolls down at most."""
-    box = wide.page.locator("#comparison .scroll").first
-    rows = "all => all.map(each => each.getBoundingClientRect())"
-    sizes = box.locator("tbody th").evaluate_all(rows)
+def test_the_comparison_says_what_it_compares_in_few_lines(seen: Seen) -> None:
+    """The first column has room for its words on a narrow page too; on a wide one the box scrolls down at most."""
+    box = seen.page.locator("#comparison .scroll").first
+    sizes = box.locator("tbody th").evaluate_all("all => all.map(each => each.getBoundingClientRect())")
 
     assert min(size["width"] for size in sizes) >= 200
     assert max(size["height"] for size in sizes) < 90
-    assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    if seen.page.evaluate("innerWidth") == max(WIDTHS):
+        assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
 
 
 def test_a_name_is_never_taken_for_markup(wide: Seen) -> None:
