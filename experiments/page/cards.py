@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from chord.amounts import counted
 from experiments.analysis.summary import SOURCE_NAMES
-from experiments.page.material import Material, Run, when
+from experiments.page.machines import hardware, machines, versions
+from experiments.page.material import Material, when
 
 OK = "ok"
 
 
 @dataclass(frozen=True)
 class Card:
-    """One figure of the strip, and what it is of. `state` good and bad are told by a sign and a colour."""
+    """One figure of the strip, and what it is of. `state` good and bad are told by a sign and a colour.
+
+    `folded` are names and values that stand below it once a reader opens them, under `said`.
+    """
 
     name: str
     value: str
     said: str
     state: Literal["", "text", "good", "bad"] = ""
+    folded: Sequence[tuple[str, str]] = ()
 
 
 def cards(material: Material) -> list[Card]:
@@ -47,16 +53,19 @@ def _what(material: Material) -> Card:
 
 
 def _machine(material: Material) -> Card:
-    found = list(dict.fromkeys(machine for run in material.runs if (machine := machine_of(run))))
-    said = "of the runs" if len(found) == 1 else "; ".join(found[1:3])
+    found = machines(run.machine for run in material.runs)
     if not found:
         return Card("Machine", "not recorded", "run.json names none", "text")
-    return Card("Machine", found[0], said, "text")
+    named = list(dict.fromkeys(map(hardware, found)))
+    value = named[0] if len(named) == 1 else f"{named[0]}, and {counted(len(named) - 1, 'other')}"
+    folded = [("another", name) for name in named[1:]] + versions(found)
+    return Card("Machine", value, _folds(named, folded), "text", folded)
 
 
-def machine_of(run: Run) -> str:
-    """A machine's few words, from what a run says of it; nothing of one that says nothing."""
-    return ", ".join(f"{value} {name}" if isinstance(value, int) else str(value) for name, value in run.machine.items())
+def _folds(named: Sequence[str], folded: Sequence[object]) -> str:
+    if not folded:
+        return "of the runs"
+    return "versions" if len(named) == 1 else "others, and versions"
 
 
 def _when(material: Material) -> Card:
@@ -73,8 +82,8 @@ def _rows(material: Material) -> Card:
     rows = {name: count for name, count in material.rows.items() if count}
     if not rows:
         return Card("Trace rows", "none", "counts of the papers' figures are with them")
-    most = sorted(rows.items(), key=lambda pair: -pair[1])[:3]
-    return Card("Trace rows", f"{sum(rows.values()):,}", ", ".join(f"{count:,} {name}" for name, count in most))
+    parts = sorted(rows.items(), key=lambda pair: -pair[1])
+    return Card("Trace rows", f"{sum(rows.values()):,}", ", ".join(f"{count:,} {name}" for name, count in parts))
 
 
 def _failed(material: Material) -> Card:

@@ -78,7 +78,7 @@ class Panel:
 class Figure:
     """`name` is that of its files; `what` a paragraph on what is counted; `finding` what it shows, in numbers.
 
-    `runs` are those in it, and `counts` how much they counted; `sources` of theirs, for the badge.
+    `runs` are those that are drawn in it, and `counts` how much of theirs is.
     """
 
     name: str
@@ -89,9 +89,14 @@ class Figure:
     panels: Sequence[Panel]
     runs: Sequence[str]
     counts: str
-    sources: Sequence[str]
     seeds: str = ""
     notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def sources(self) -> list[str]:
+        """Where that which is drawn comes from, for the badges: neither papers' points nor formulas."""
+        found = {one.source for panel in self.panels for one in drawn(panel.series)}
+        return sorted(found - {PUBLISHED, LAW})
 
 
 def drawn(series: Sequence[Series]) -> list[Series]:

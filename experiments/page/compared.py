@@ -13,8 +13,8 @@ from experiments.page.figures.histograms import gathered
 from experiments.page.material import Material
 
 Key = tuple[str, ...]
-Runs = Mapping[Key, Sequence[Histogram]]
-"""By configuration: a histogram a run."""
+Runs = Mapping[Key, Mapping[str, Histogram]]
+"""By configuration, which begins with the source: a histogram for each run's name."""
 
 Kind = Literal["hops", "latency", "share"]
 
@@ -23,13 +23,16 @@ Kind = Literal["hops", "latency", "share"]
 class Pair:
     """One thing that both sides measured: a histogram for each of their runs.
 
-    Latencies are in microseconds; of a share, 1 stands for what counts and 0 for all else.
+    Latencies are in microseconds; of a share, 1 stands for what counts and 0 for all else. `runs` are the names of
+    both sides' runs.
     """
 
     what: str
     kind: Kind
+    source: str
     ours: Sequence[Histogram]
     its: Sequence[Histogram]
+    runs: tuple[Sequence[str], Sequence[str]]
 
 
 def pairs(ours: Material, its: Material) -> Iterator[Pair]:
@@ -45,8 +48,11 @@ def pairs(ours: Material, its: Material) -> Iterator[Pair]:
         first, second = table(ours), table(its)
         for key in first:
             if key in second:
-                words = ", ".join(word for word in key if word)
-                yield Pair(f"{what}, {words}", kind, first[key], second[key])
+                words = ", ".join(word for word in (SOURCE_NAMES[key[0]], *key[1:]) if word)
+                one, two = first[key], second[key]
+                yield Pair(
+                    f"{what}, {words}", kind, key[0], list(one.values()), list(two.values()), (list(one), list(two))
+                )
 
 
 def rows_of(runs: Sequence[Histogram]) -> int:
@@ -87,11 +93,11 @@ def _lost(material: Material) -> Runs:
 
 def _by_configuration(material: Material, found: Mapping[tuple[str, str], Histogram]) -> Runs:
     """Runs that differ in nothing but chance belong together: real or not, size, virtual nodes, clients and mode."""
-    together: dict[Key, list[Histogram]] = defaultdict(list)
+    together: dict[Key, dict[str, Histogram]] = defaultdict(dict)
     for (name, mode), histogram in found.items():
         run = material.run(name)
         size = f"N = {run.ring_size:,}" if run.ring_size else ""
         vnodes = f"{run.vnodes} virtual nodes" if run.vnodes and run.vnodes > 1 else ""
         clients = f"{run.clients} clients" if run.clients else ""
-        together[SOURCE_NAMES[run.source], size, vnodes, clients, mode].append(histogram)
+        together[run.source, size, vnodes, clients, mode][name] = histogram
     return together

@@ -27,17 +27,21 @@ LEAST_CHANGE = {"hops": 0.05, "latency": 0.05, "share": 0.001}
 class Difference:
     """One thing that was measured on both sides, with the ends of the interval of ours less its.
 
-    Latencies are microseconds. `counts` are rows, ours and its.
+    Latencies are microseconds. `ratio` has the ends of the interval of ours over its, but for shares. `counts` are
+    rows, ours and its; `runs` the names of both sides' runs.
     """
 
     what: str
     kind: str
+    source: str
+    runs: tuple[Sequence[str], Sequence[str]]
     ours: float
     its: float
     low: float
     high: float
     counts: tuple[int, int]
     method: str
+    ratio: intervals.Ends | None = None
 
     @property
     def shown(self) -> bool:
@@ -68,17 +72,20 @@ def _parts(pair: Pair) -> list[partial[Difference]]:
 
 
 def _bootstrapped(pair: Pair, name: str, statistic: intervals.Statistic, level: float) -> Difference:
-    low, high = intervals.difference(pair.ours, pair.its, statistic, level)
+    (low, high), ratio = intervals.difference(pair.ours, pair.its, statistic, level)
     drawn = f"{len(pair.ours)} and {len(pair.its)} runs" if intervals.by_runs(pair.ours, pair.its) else "rows"
     return Difference(
         what=f"{name} of {pair.what}",
         kind=pair.kind,
+        source=pair.source,
+        runs=pair.runs,
         ours=intervals.of(pair.ours, statistic),
         its=intervals.of(pair.its, statistic),
         low=low,
         high=high,
         counts=(rows_of(pair.ours), rows_of(pair.its)),
         method=f"bootstrap of {drawn}",
+        ratio=None if pair.kind == "share" else ratio,
     )
 
 
@@ -91,6 +98,8 @@ def _of_shares(pair: Pair, level: float) -> Difference:
     return Difference(
         what=f"share of {pair.what}",
         kind=pair.kind,
+        source=pair.source,
+        runs=pair.runs,
         ours=ours / of_ours,
         its=its / of_its,
         low=low,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chord.amounts import counted
-from experiments.page.chart import LAW, REFERENCE, Axis, Figure, Panel, Series
+from experiments.page.chart import Figure
+from experiments.page.compared_panels import ratios_panel, shares_panel, verdict
 from experiments.page.comparing import TOGETHER, Difference, differences
-from experiments.page.figures.told import runs_of, time
+from experiments.page.figures.told import by_source, runs_of, time
 from experiments.page.intervals import LEAST_RUNS, RESAMPLES, SEED
 from experiments.page.material import Material
 from experiments.page.tables import Table
+from sim.paper.report import seeds_told
 
 SECTION = "Comparison"
 MOST_POINTS = 20
 """Of a panel: what matters comes first, and the table has all."""
 
-COLUMNS = ("what", "ours", "its", "difference", "interval", "verdict", "rows, ours and its", "how")
-MATTERS, SMALL, NOT_SHOWN = "matters", "shown, but small", "not shown"
+COLUMNS = ("what", "ours", "its", "difference", "interval", "verdict", "rows, ours and its")
 
 
 def comparison(ours: Material, its: Material) -> tuple[str, Figure | None, Table | None, list[Difference]]:
@@ -36,14 +37,18 @@ def comparison(ours: Material, its: Material) -> tuple[str, Figure | None, Table
         "those. Shares of rows: analytic (Newcombe)."
     )
     rows = [_row(place, each) for place, each in enumerate(found, 1)]
-    return lead, _figure(ours, its, name, found), Table(f"Against {name}", COLUMNS, rows), found
+    return lead, _figure(ours, name, found), Table(_caption(name, found), COLUMNS, rows), found
 
 
-def verdict(difference: Difference) -> str:
-    """In words, with a sign for which way."""
-    if difference.matters:
-        return f"{'▲' if difference.ours > difference.its else '▼'} {MATTERS}"
-    return SMALL if difference.shown else NOT_SHOWN
+def _caption(name: str, found: Sequence[Difference]) -> str:
+    """Whose values they are, and which intervals were made how."""
+    methods: dict[str, list[int]] = {}
+    for place, each in enumerate(found, 1):
+        methods.setdefault(each.method, []).append(place)
+    if len(methods) == 1:
+        return f"Against {name}. All intervals: {found[0].method}"
+    told = [f"{seeds_told(places).replace('seed', 'row')}: {method}" for method, places in methods.items()]
+    return f"Against {name}. Intervals: {'; '.join(told)}"
 
 
 def _row(place: int, each: Difference) -> list[str]:
@@ -58,7 +63,9 @@ def _row(place: int, each: Difference) -> list[str]:
         )
     )
     rows = f"{each.counts[0]:,} · {each.counts[1]:,}"
-    return [f"{place} · {each.what}", ours, its, between, f"{low} to {high}", verdict(each), rows, each.method]
+    if each.kind == "hops":
+        low = low.removesuffix(" hops")
+    return [f"{place} · {each.what}", ours, its, between, f"{low} to {high}", verdict(each), rows]
 
 
 def _told(value: float, kind: str, signed: bool) -> str:
@@ -67,77 +74,32 @@ def _told(value: float, kind: str, signed: bool) -> str:
     return sign + (time(size) if kind == "latency" else f"{size:.2%}" if kind == "share" else f"{size:.3g} hops")
 
 
-def _figure(ours: Material, its: Material, name: str, found: Sequence[Difference]) -> Figure:
-    numbered = list(enumerate(found, 1))
-    relative = [(place, each) for place, each in numbered if each.kind != "share" and each.its][:MOST_POINTS]
-    shares = [(place, each) for place, each in numbered if each.kind == "share"][:MOST_POINTS]
-    panels = []
-    if relative:
-        panels.append(
-            _panel("Hops and latencies", f"difference over the value of {name} (%)", relative, relative_to_its=True)
-        )
-    if shares:
-        panels.append(
-            _panel(
-                "Shares that failed or were lost",
-                "difference of shares (percentage points)",
-                shares,
-                relative_to_its=False,
-            )
-        )
+def _figure(ours: Material, name: str, found: Sequence[Difference]) -> Figure:
+    """Hops and latencies of each source in a panel, and shares in another: no axis has real beside simulated."""
+    apart = by_source(list(enumerate(found, 1)), lambda numbered: numbered[1].source)
+    panels, shown = [], []
+    for source, numbered in apart.items():
+        ratios = [(place, each) for place, each in numbered if each.ratio and each.ours > 0 < each.its][:MOST_POINTS]
+        shares = [(place, each) for place, each in numbered if each.kind == "share"][:MOST_POINTS]
+        if ratios:
+            panels.append(ratios_panel(source, name, ratios))
+        if shares:
+            panels.append(shares_panel(source, shares))
+        shown += [each for _, each in (*ratios, *shares)]
     matter = [f"{each.what} {_told(each.ours - each.its, each.kind, True)}" for each in found if each.matters]
-    told = runs_of(ours, (run.name for run in ours.runs))
+    first, second = ([run for each in shown for run in each.runs[side]] for side in (0, 1))
+    told = runs_of(ours, first)
     return Figure(
         name="differences",
         section=SECTION,
         title=f"Differences from {name}",
-        what="Points are differences, lines their intervals; where one crosses nought, no difference is shown. Numbers "
-        "on the left are rows of the table of this section.",
+        what="Points are ratios, and of shares differences; lines are their intervals. Where one crosses the upright "
+        "line, no difference is shown. Numbers on the left are rows of the table of this section.",
         finding=f"What matters: {'; '.join(matter[:4])}{f'; {len(matter) - 4} more' if len(matter) > 4 else ''}."
         if matter
         else "No difference matters.",
         panels=panels,
-        counts=f"{sum(each.counts[0] for each in found):,} rows against {sum(each.counts[1] for each in found):,}",
-        runs=[*(run.name for run in ours.runs), *(f"{run.name} of {name}" for run in its.runs)],
-        sources=sorted({run.source for run in [*ours.runs, *its.runs]}),
-        seeds=str(told["seeds"]),
-    )
-
-
-def _panel(title: str, x: str, found: Sequence[tuple[int, Difference]], relative_to_its: bool) -> Panel:
-    series = []
-    for colour, (words, symbol) in enumerate(((MATTERS, "diamond"), (SMALL, "circle"), (NOT_SHOWN, "circle-open"))):
-        own = [(place, each) for place, each in found if verdict(each).endswith(words)]
-        scales = [each.its if relative_to_its else 1.0 for _, each in own]
-        series.append(
-            Series(
-                name=words,
-                source="compared",
-                x=[(each.ours - each.its) / scale for (_, each), scale in zip(own, scales, strict=True)],
-                low=[each.low / scale for (_, each), scale in zip(own, scales, strict=True)],
-                high=[each.high / scale for (_, each), scale in zip(own, scales, strict=True)],
-                y=[place for place, _ in own],
-                said=[each.what for _, each in own],
-                style="points",
-                colour=(1, 0, 7)[colour],
-                symbol=symbol,
-            )
-        )
-    places = [place for place, _ in found]
-    zero = Series(
-        name="no difference",
-        source=LAW,
-        x=[0, 0],
-        y=[min(places) - 0.5, max(places) + 0.5],
-        style="line",
-        colour=REFERENCE,
-        dash="dot",
-    )
-    ticks = [(float(place), str(place)) for place in places]
-    return Panel(
-        title=title,
-        x=Axis(title=x, share=True),
-        y=Axis(title="row of the table", ticks=ticks),
-        series=[*series, zero],
-        flat=True,
+        counts=f"{len(shown):,} of {counted(len(found), 'measurement')}, whose rows the table counts",
+        runs=[*told["runs"], *(f"{run} of {name}" for run in dict.fromkeys(second))],
+        seeds=told["seeds"],
     )

@@ -24,6 +24,7 @@ LEAST_RUNS = 5
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
+Ends = tuple[float, float]
 Statistic = Callable[[Values, Counts], Values]
 """Of sorted values and, in each row, how often each came: one number a row."""
 
@@ -58,13 +59,17 @@ def by_runs(ours: Sequence[Histogram], its: Sequence[Histogram]) -> bool:
 
 def difference(
     ours: Sequence[Histogram], its: Sequence[Histogram], statistic: Statistic, level: float
-) -> tuple[float, float]:
-    """The interval of `ours` less `its` by bootstrap: always the same for the same counts."""
+) -> tuple[Ends, Ends]:
+    """The intervals of `ours` less `its` and of `ours` over `its` by bootstrap: always the same for the same counts.
+
+    Both come from the same draws and by nearest rank, so one leaves 0 out where the other leaves 1 out.
+    """
     rng = np.random.default_rng(SEED)
     redrawn = _runs_redrawn if by_runs(ours, its) else _rows_redrawn
-    drawn = [statistic(*redrawn(side, rng)) for side in (ours, its)]
-    low, high = np.quantile(drawn[0] - drawn[1], [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    first, second = (statistic(*redrawn(side, rng)) for side in (ours, its))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(first == second, 1.0, first / second)
+    return _ends(first - second, level), _ends(ratios, level)
 
 
 def of_shares(ours: int, of_ours: int, its: int, of_its: int, level: float) -> tuple[float, float]:
@@ -83,6 +88,11 @@ def wilson(count: int, total: int, level: float) -> tuple[float, float]:
     reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+def _ends(drawn: Values, level: float) -> Ends:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    return float(low), float(high)
 
 
 def _columns(runs: Sequence[Histogram]) -> tuple[Values, Counts]:

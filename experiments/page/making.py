@@ -21,6 +21,7 @@ from experiments.page.comparison import SECTION, comparison
 from experiments.page.figures import SECTIONS, figures
 from experiments.page.figures.messages import losses
 from experiments.page.html_page import Page, Section
+from experiments.page.machines import machines
 from experiments.page.material import Material
 from experiments.page.runs_table import runs_table
 from experiments.page.source import place_of, read
@@ -30,13 +31,14 @@ Progress = Callable[[str, int, int], None]
 
 
 class Made(msgspec.Struct, kw_only=True):
-    """What a report left, and what it found: the content of `--json`."""
+    """What a report left, and what it found: the content of `--json`. `machines` are as run.json has them."""
 
     page: str
     figures: list[str]
     runs: list[str]
     sources: list[str]
     summary: dict[str, str]
+    machines: list[dict[str, Any]]
     differences: list[dict[str, Any]]
 
 
@@ -76,6 +78,7 @@ def make(asked: Sequence[Path], out: Path, against: Path | None, progress: Progr
         runs=[run.name for run in material.runs],
         sources=list(page.sources),
         summary={card.name: card.value for card in strip},
+        machines=machines(run.machine for run in material.runs),
         differences=[{**asdict(each), "shown": each.shown, "matters": each.matters} for each in differences],
     )
 

@@ -37,6 +37,8 @@ def failed_lookups(material: Material) -> Figure | None:
         return None
     counts = [f"{total(failures, 'lookups'):,} lookups"] if failures else []
     counts += [f"{total(lost_keys, 'keys'):,} keys"] if lost_keys else []
+    killed = {run.name for run in real}
+    counts += [f"{sum(row.count for row in material.lookups if row.run in killed):,} lookups of runs"] if real else []
     told = together(lost_keys, together(failures, runs_of(material, (run.name for run in real))))
     return Figure(
         name="failed-lookups",
@@ -48,7 +50,7 @@ def failed_lookups(material: Material) -> Figure | None:
         "cube.",
         finding=_finding(failures, lost_keys),
         panels=panels,
-        counts=", ".join(counts) or f"{sum(row.count for row in material.lookups):,} lookups",
+        counts=", ".join(counts),
         **told,
     )
 
@@ -148,8 +150,9 @@ def _mended(paper: Paper) -> list[Series]:
 
 
 def _killed(material: Material) -> list[Run]:
-    """Runs in which a known share of the nodes was killed."""
-    return [run for run in material.runs if run.ring_size and _kills(run)]
+    """Runs in which a known share of the nodes was killed, and keys were looked up."""
+    asked = {row.run for row in material.lookups if row.count}
+    return [run for run in material.runs if run.ring_size and _kills(run) and run.name in asked]
 
 
 def _kills(run: Run) -> int:

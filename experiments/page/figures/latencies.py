@@ -8,7 +8,7 @@ from typing import NamedTuple
 from experiments.analysis.histogram import Histogram
 from experiments.page.chart import Axis, Dash, Figure, Panel, Series
 from experiments.page.figures.histograms import gathered, latency_us, steps_ms, total
-from experiments.page.figures.told import name_of, number_ticks, runs_of, time, time_ticks
+from experiments.page.figures.told import by_source, name_of, number_ticks, runs_of, time, time_ticks, titled
 from experiments.page.material import SIMULATED, Material
 
 MOST_LINES = 8
@@ -28,7 +28,10 @@ Latencies = Mapping[Point, Histogram]
 
 
 def latency_cdf(material: Material) -> Figure | None:
-    """A panel of lookups and one of deliveries, as far as there are any; runs about clients only in the latter."""
+    """Lookups and deliveries, a panel for each source, as far as there are any; runs about clients only in the latter.
+
+    Of more than MOST_LINES runs those are drawn that count most.
+    """
     about_clients = {run.name for run in material.runs if run.clients is not None}
     lookups = gathered(
         (row for row in material.lookup_latency if row.step == "lookup" and row.run not in about_clients),
@@ -36,12 +39,17 @@ def latency_cdf(material: Material) -> Figure | None:
         lambda row: row.bucket,
     )
     deliveries = _deliveries(material)
-    panels, findings = [], []
+    panels, findings, counts, runs = [], [], [], []
     for what, found in (("lookups", lookups), ("deliveries", deliveries)):
-        if found:
-            shown = dict(sorted(found.items(), key=lambda pair: -sum(pair[1].values()))[:MOST_LINES])
-            panels.append(_steps(what, dict(sorted(shown.items()))))
-            findings.append(_range(what, shown))
+        drawn = 0
+        for source, points in by_source(found, lambda point: point.source).items():
+            most = sorted(points, key=lambda point: -sum(found[point].values()))[:MOST_LINES]
+            shown = {point: found[point] for point in sorted(most)}
+            panels.append(_steps(source, what, shown))
+            findings.append(_range(name_of(source, what), shown))
+            drawn += total(shown.values())
+            runs += [str(point.at) for point in shown]
+        counts += [f"{drawn:,} {what}"] if drawn else []
     if not panels:
         return None
     return Figure(
@@ -52,8 +60,8 @@ def latency_cdf(material: Material) -> Figure | None:
         f"named, a delivery when the subscriber has the sample. {WITHIN}",
         finding=" ".join(findings),
         panels=panels,
-        counts=f"{total(lookups.values()):,} lookups, {total(deliveries.values()):,} deliveries",
-        **runs_of(material, [str(point.at) for point in [*lookups, *deliveries]]),
+        counts=", ".join(counts),
+        **runs_of(material, runs),
     )
 
 
@@ -113,7 +121,7 @@ def _deliveries(material: Material) -> dict[Point, dict[int, int]]:
     )
 
 
-def _steps(what: str, found: Latencies) -> Panel:
+def _steps(source: str, what: str, found: Latencies) -> Panel:
     series = []
     for colour, (point, histogram) in enumerate(found.items()):
         x, y = steps_ms(histogram)
@@ -124,7 +132,7 @@ def _steps(what: str, found: Latencies) -> Panel:
     ends = [place for one in series for place in (one.x[0], one.x[-1])]
     ticks = time_ticks(min(map(float, ends)), max(map(float, ends)))
     return Panel(
-        title=what.capitalize(),
+        title=titled(source, what.capitalize()),
         x=Axis(title=f"latency of {what} (ms, logarithmic)", scale="log", ticks=ticks),
         y=Axis(title=f"share of {what} (%)", share=True, least=0, most=1.01),
         series=series,

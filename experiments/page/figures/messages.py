@@ -6,9 +6,10 @@ from collections import defaultdict
 from statistics import median
 
 from experiments.analysis.histogram import bucket
+from experiments.analysis.summary import SOURCE_NAMES
 from experiments.page.chart import LAW, REFERENCE, Axis, Dash, Figure, Panel, Series
 from experiments.page.figures.histograms import steps_ms
-from experiments.page.figures.told import name_of, runs_of, time, time_ticks
+from experiments.page.figures.told import by_source, name_of, runs_of, time, time_ticks, titled
 from experiments.page.material import Material
 from experiments.page.rows import Wire
 from experiments.page.tables import Table
@@ -18,13 +19,11 @@ MOST_POINTS = 1_500
 
 
 def app_and_wire(material: Material) -> Figure | None:
-    """Both latencies of the same samples: their distributions, and one against the other."""
+    """Both latencies of the same samples: their distributions, and one against the other; two panels a source."""
     samples = [row for row in material.wire if row.wire_us is not None]
     if not samples:
         return None
-    sources = {material.run(row.run).source for row in samples}
-    source = next(iter(sources)) if len(sources) == 1 else "unknown"
-    app, wire = (median(getattr(row, name) for row in samples) for name in ("app_us", "wire_us"))
+    apart = by_source(samples, lambda row: material.run(row.run).source)
     return Figure(
         name="app-and-wire",
         section="Messages",
@@ -32,8 +31,8 @@ def app_and_wire(material: Material) -> Figure | None:
         what="Of the same samples: from the publisher's call to the subscriber's, and from the packet that left the "
         "publisher's host to that which reached the subscriber's, captured with tshark. What lies between the two is "
         "spent in our processes and in the kernel.",
-        finding=f"Medians: {time(app)} in the application, {time(wire)} on the wire.",
-        panels=[_both(source, samples), _pairs(source, samples)],
+        finding=f"Medians: {'; '.join(_medians(source, own) for source, own in apart.items())}.",
+        panels=[panel for source, own in apart.items() for panel in (_both(source, own), _pairs(source, own))],
         counts=f"{len(samples):,} samples of {len(material.wire):,} were seen at both ends",
         **runs_of(material, (row.run for row in samples)),
     )
@@ -59,6 +58,11 @@ def losses(material: Material) -> Table | None:
     return Table("Samples", columns, rows)
 
 
+def _medians(source: str, samples: list[Wire]) -> str:
+    app, wire = (median(getattr(row, name) for row in samples) for name in ("app_us", "wire_us"))
+    return f"{time(app)} in the application, {time(wire)} on the wire ({SOURCE_NAMES[source]})"
+
+
 def _both(source: str, samples: list[Wire]) -> Panel:
     series = []
     for colour, (name, words) in enumerate((("app_us", "application"), ("wire_us", "wire"))):
@@ -72,7 +76,7 @@ def _both(source: str, samples: list[Wire]) -> Panel:
         )
     ends = [float(place) for one in series for place in (one.x[0], one.x[-1])]
     return Panel(
-        title="Distributions",
+        title=titled(source, "Distributions"),
         x=Axis(title="latency (ms, logarithmic)", scale="log", ticks=time_ticks(min(ends), max(ends))),
         y=Axis(title="share of samples (%)", share=True, least=0, most=1.01),
         series=series,
@@ -90,7 +94,7 @@ def _pairs(source: str, samples: list[Wire]) -> Panel:
     points = Series(name=name_of(source, words), source=source, x=x, y=y, said=said, style="points", colour=2)
     same = Series(name="the same on both", source=LAW, x=ends, y=ends, style="line", colour=REFERENCE, dash="dot")
     return Panel(
-        title="Sample by sample",
+        title=titled(source, "Sample by sample"),
         x=Axis(title="latency on the wire (ms, logarithmic)", scale="log", ticks=ticks),
         y=Axis(title="latency in the application (ms, logarithmic)", scale="log", ticks=ticks),
         series=[points, same],

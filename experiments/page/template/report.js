@@ -48,6 +48,8 @@
     thinned(layout.yaxis, div.clientHeight - 60, true);
     return {
       ...layout,
+      // Without these Plotly.react keeps the size of the first drawing, and a phone that is turned cuts it off.
+      width: div.clientWidth, height: div.clientHeight,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, dragmode: small ? false : "zoom",
       margin: { l: 44, r: 28, t: layout.annotations.length ? 22 : 8, b: 30, pad: 2 }, bargap: 0.25,
       font: { family: getComputedStyle(document.body).fontFamily, size: small ? 11 : 12, color: ink("soft") },
@@ -57,6 +59,7 @@
 
   const config = { displayModeBar: false, displaylogo: false, responsive: false, doubleClick: "reset", showTips: false };
 
+  const widths = new Map();
   const draw = (id) => {
     const div = document.getElementById(id);
     const ink = inks();
@@ -65,6 +68,7 @@
     );
     const data = inked(panels[id].data, ink).map((trace, at) => ({ ...trace, visible: hidden.has(at) ? "legendonly" : true }));
     div.querySelector(".waiting")?.remove();
+    widths.set(id, div.clientWidth);
     return Plotly.react(div, data, laidOut(panels[id], div, ink), config);
   };
 
@@ -84,13 +88,8 @@
     draw(button.dataset.panel);
   });
 
-  const widths = new Map();
   const seen = new ResizeObserver((entries) => {
-    for (const { target, contentRect } of entries) {
-      const width = Math.round(contentRect.width);
-      if (widths.has(target.id) && widths.get(target.id) !== width && target.querySelector(".main-svg")) draw(target.id);
-      widths.set(target.id, width);
-    }
+    for (const { target } of entries) if (widths.get(target.id) !== target.clientWidth) draw(target.id);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 

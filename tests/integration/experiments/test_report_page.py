@@ -160,6 +160,30 @@ def test_nothing_lies_outside_or_on_something_else(seen: Seen) -> None:
     assert seen.page.evaluate(CUT_OFF) == []
 
 
+def test_no_card_of_the_strip_is_larger_than_the_others_need(seen: Seen) -> None:
+    """A card's value takes three lines at most; what is folded below it opens by its name."""
+    seen.page.evaluate("document.querySelectorAll('.card details').forEach(each => { each.open = false; })")
+    lines = """[...document.querySelectorAll('.card dd:nth-of-type(1)')].map(each =>
+      each.clientHeight / parseFloat(getComputedStyle(each).lineHeight))"""
+    assert max(seen.page.evaluate(lines)) < 3.5
+
+    seen.page.click(".card summary")
+
+    assert "python 3.11.7" in seen.page.inner_text(".card details")
+    assert seen.page.evaluate(OUTSIDE) == []
+
+
+def test_the_comparison_says_what_it_compares_in_few_lines(seen: Seen) -> None:
+    """The first column has room for its words on a narrow page too; on a wide one the box scrolls down at most."""
+    box = seen.page.locator("#comparison .scroll").first
+    sizes = box.locator("tbody th").evaluate_all("all => all.map(each => each.getBoundingClientRect())")
+
+    assert min(size["width"] for size in sizes) >= 200
+    assert max(size["height"] for size in sizes) < 90
+    if seen.page.evaluate("innerWidth") == max(WIDTHS):
+        assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+
+
 def test_a_name_is_never_taken_for_markup(wide: Seen) -> None:
     """A topic's name that is a script and an image stays a text, in tables and in plots."""
     assert HOSTILE in (wide.page.text_content("#slowest") or "")
@@ -175,6 +199,15 @@ def test_simulated_never_passes_for_real(wide: Seen) -> None:
     )
     panels: dict[str, Any] = wide.page.evaluate("JSON.parse(document.getElementById('panels').textContent)")
 
+    words = {"live": "live", "mininet": "Mininet", "sim": "simulated", "static": "simulated (static ring)"}
+    drawn: dict[str, set[str]] = {}
+    for plot, panel in panels.items():
+        names = [trace["name"] for trace in panel["data"]]
+        figure = plot.removeprefix("plot-").rpartition("-")[0]
+        drawn.setdefault(figure, set()).update(
+            word for word in words.values() if any(name.endswith(f"({word})") for name in names)
+        )
+    assert {figure: set(own) for figure, own in badges.items()} == drawn
     assert badges["hull"] == ["simulated"]
     assert set(badges["path-length"]) == {"live", "Mininet", "simulated"}
     assert all(badges.values())
@@ -193,6 +226,17 @@ def test_a_series_is_hidden_by_its_name_and_a_figure_read_as_a_table(wide: Seen)
 
     assert figure.locator(".data table").first.is_visible()
     assert figure.locator(".legend button").first.get_attribute("aria-pressed") == "false"
+
+
+def test_plots_keep_to_a_page_that_changes_its_width(browser: Browser, report: Path) -> None:
+    """A phone that is turned: each plot is as wide as its place, and nothing has to be scrolled to the side."""
+    fits = """() => [...document.querySelectorAll('.plot')].every(plot =>
+      plot.querySelector('.main-svg').getBoundingClientRect().width <= plot.clientWidth + 1)"""
+    with opened(browser, report, max(WIDTHS)) as turned:
+        for width in (min(WIDTHS), 800):
+            turned.page.set_viewport_size({"width": width, "height": 900})
+            turned.page.wait_for_function(fits)
+            assert turned.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])

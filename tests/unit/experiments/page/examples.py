@@ -19,12 +19,15 @@ STARTED_US = 1_800_000_000_000_000
 HOSTILE = "</script><img src=http://evil.invalid/x onerror=\"alert('topic')\"><b>$x^2$"
 """A topic's name."""
 
+VERSIONS = {"python": "3.11.7", "libzmq": "4.3.5", **{f"package-{number}": f"2.{number}.0" for number in range(12)}}
+"""Of a machine."""
+
 SOURCES = {"live": 7, "mininet": 11, "sim": 13}
 
 
 def run(name: str, source: str, size: int, **more: Any) -> dict[str, Any]:
     """What run.json says of one part."""
-    machine = {"system": "Linux 6.1", "cores": 2, "memory": "8 GB"}
+    machine = {"cpu": "AMD EPYC", "cores": 2, "memory_mb": 24_105, "kernel": "6.18.44-v669", "versions": VERSIONS}
     known = {"run": name, "source": source, "ring_size": size, "successors": 8, "commit": "0123456789abcdef"}
     return {**known, "started_us": STARTED_US, "seed": 1 if source == "sim" else None, "machine": machine, **more}
 

@@ -34,7 +34,7 @@ def test_a_bootstrap_of_rows_holds_as_often_as_it_says() -> None:
     missed = 0
     for _ in range(60):
         one, two = (Counter(rng.choices(range(6), (1, 5, 9, 7, 3, 1), k=300)) for _ in range(2))
-        low, high = intervals.difference([one], [two], MEANS, 0.90)
+        (low, high), _ = intervals.difference([one], [two], MEANS, 0.90)
         missed += not low <= 0 <= high
 
     assert 1 <= missed <= 13
@@ -47,13 +47,23 @@ def test_the_same_counts_give_the_same_interval() -> None:
     assert intervals.difference(*sides, MEANS, 0.95) == intervals.difference(*sides, MEANS, 0.95)
 
 
+def test_a_ratio_leaves_one_out_where_the_difference_leaves_nought_out() -> None:
+    """Of pairs that differ by some hundredths, whichever way; and none is below 0."""
+    rng = random.Random(7)
+    for _ in range(40):
+        one, two = (Counter(rng.choices(range(1, 7), (1, 5, 9, 7, 3, rng.random()), k=200)) for _ in range(2))
+        (low, high), (least, most) = intervals.difference([one], [two], MEANS, 0.60)
+        assert (low > 0, high < 0) == (least > 1, most < 1)
+        assert 0 < least <= most
+
+
 def test_runs_that_lie_apart_give_wider_intervals_than_their_rows_do() -> None:
     """With five runs a side whole runs are drawn: a mean that differs from run to run is not known from many rows."""
     runs = [{hops: 500, hops + 1: 500} for hops in (1, 2, 3, 4, 5)]
     rows = [{hops: sum(run.get(hops, 0) for run in runs) for hops in range(1, 7)}]
 
-    low, high = intervals.difference(runs, runs, MEANS, 0.95)
-    of_rows = intervals.difference(rows, rows, MEANS, 0.95)
+    (low, high), _ = intervals.difference(runs, runs, MEANS, 0.95)
+    of_rows, _ = intervals.difference(rows, rows, MEANS, 0.95)
 
     assert high - low > 5 * (of_rows[1] - of_rows[0])
 
