@@ -68,7 +68,7 @@ def mininet(
     130 interrupted.
     """
     from experiments.mininet.cells import Options, cells, parse_fault, parse_numbers
-    from experiments.mininet.session import free_directory, run
+    from experiments.mininet.session import run
     from experiments.mininet.told import as_text
     from experiments.report.terminal import progress_bar
 
@@ -94,7 +94,7 @@ def mininet(
         seed=seed,
     )
     with progress_bar() as progress:
-        session = run(cells(options), out or free_directory(), loss, progress)
+        session = run(cells(options), out, loss, progress)
     if as_json:
         import msgspec
 

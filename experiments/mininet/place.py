@@ -25,7 +25,7 @@ from experiments.mininet import census
 from experiments.mininet.course import check_cell
 from experiments.mininet.inside import Ended, Task
 from experiments.mininet.requirements import check_machine
-from experiments.mininet.shaping import Shape
+from experiments.mininet.shaping import Shape, check_kernel
 from experiments.sweep.cells import Cell, Told
 from experiments.traces.run import RunInfo
 
@@ -41,9 +41,7 @@ def run(cell: Cell, directory: Path, told: Told) -> RunInfo:
 
 def play(cell: Cell, directory: Path, say: Say, loss_percent: float | None = None) -> RunInfo:
     """The same; `say` hears what is going on. What is counted before, during and after it is in the RunInfo."""
-    check_machine(cell.capture)
-    shape = Shape(cell.bw_mbit, cell.delay_ms, loss_percent)
-    check_cell(cell, shape)
+    shape = check(cell, loss_percent)
     mark = f"{os.getpid()}-{time.time_ns():x}"
     before = census.take()
     try:
@@ -60,6 +58,15 @@ def play(cell: Cell, directory: Path, say: Say, loss_percent: float | None = Non
         write(match(directory, info), directory / WIRE)
     info.extra["census"] = {"before": before, "own": own, "after": after, "own_after": census.take(mark)}
     return info
+
+
+def check(cell: Cell, loss_percent: float | None = None) -> Shape:
+    """What its links are like. Raises LocalProtocolError for a cell that cannot be played, here or at all."""
+    check_machine(cell.capture)
+    shape = Shape(cell.bw_mbit, cell.delay_ms, loss_percent)
+    check_cell(cell, shape)
+    check_kernel(shape)
+    return shape
 
 
 def _played(task: Task, directory: Path, mark: str, say: Say) -> RunInfo:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -11,8 +12,9 @@ import msgspec
 from chord.errors import LocalProtocolError
 from experiments.capture.matching import WIRE, WireRow, read
 from experiments.capture.picture import draw
+from experiments.locked import LOCK_FILE, is_taken, locked
 from experiments.mininet.census import Census
-from experiments.mininet.place import play
+from experiments.mininet.place import check, play
 from experiments.mininet.results import Result, count
 from experiments.sweep.cells import Cell
 
@@ -36,11 +38,27 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 def run(
+    cells: Sequence[Cell], out: Path | None, loss_percent: float | None, progress: Callable[[str, int, int], None]
+) -> Session:
+    """Play them in `out`, or in a new folder of runs/. Raises RingcastError; what was done by then stays."""
+    for cell in cells:
+        check(cell, loss_percent)
+    directory = out or _new_directory()
+    if not (directory / LOCK_FILE).exists():
+        _refuse_taken(directory)  # before a lock is left in what is none of our business
+    with locked(directory, "Mininet run"):
+        _refuse_taken(directory)  # by a run that has ended since
+        return _played(cells, directory, loss_percent, progress)
+
+
+def _refuse_taken(directory: Path) -> None:
+    if is_taken(directory):
+        raise LocalProtocolError(f"{directory} is not empty; name a new one with --out")
+
+
+def _played(
     cells: Sequence[Cell], out: Path, loss_percent: float | None, progress: Callable[[str, int, int], None]
 ) -> Session:
-    """Play them. Raises RingcastError; what was done by then stays."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise LocalProtocolError(f"{out} exists and is not an empty directory; name a new one with --out")
     results: list[Result] = []
     counted: list[dict[str, Census]] = []
     pictured: list[tuple[str, Sequence[WireRow]]] = []
@@ -77,10 +95,11 @@ def run(
     return session
 
 
-def free_directory(parent: Path = Path("runs")) -> Path:
-    """A new folder for a run that was not told where to go."""
+def _new_directory(parent: Path = Path("runs")) -> Path:
+    """A folder for a run that was not told where to go; nobody else is given the same one."""
     for number in range(1, 10_000):
         path = parent / f"mininet-{number}"
-        if not path.exists():
+        with suppress(FileExistsError):
+            path.mkdir(parents=True)
             return path
     raise LocalProtocolError(f"{parent} is full of runs; name a directory with --out")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -14,13 +12,13 @@ from typing import Any, Literal
 import msgspec
 
 from chord.errors import LocalProtocolError
+from experiments.locked import is_taken, locked
 from experiments.sweep.cells import Cell
 from experiments.sweep.machine import machine, versions
 from experiments.traces.run import RUN_FILE, RunInfo, load
 from sim.commit import checked_out
 
 SWEEP_FILE = "sweep.json"
-LOCK_FILE = ".lock"
 FAILED_FILE = "failed.txt"
 SPEC = "spec"
 """The key of run.json under which the cell stands in full."""
@@ -139,23 +137,9 @@ def opened(path: Path, info: SweepInfo, cells: Sequence[Cell]) -> Iterator[Sweep
     What an earlier sweep finished there stays. Raises LocalProtocolError for a directory that is none of these, for one
     in which another sweep is at work, and when a cell of the same name is finished and was another one.
     """
-    if path.exists() and not path.is_dir():
-        raise LocalProtocolError(f"{path} is not a directory; name one with --out")
-    if path.exists() and not (path / SWEEP_FILE).exists() and any(each.name != LOCK_FILE for each in path.iterdir()):
+    if not (path / SWEEP_FILE).exists() and is_taken(path):
         raise LocalProtocolError(f"{path} is not empty and not the directory of a sweep; name a new one with --out")
-    path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK_FILE).open("a+b") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.seek(0)
-            who = lock.read().decode(errors="replace").strip() or "unknown"
-            raise LocalProtocolError(
-                f"another sweep (process {who}) is at work in {path}; wait for it, or name another directory with --out"
-            ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+    with locked(path, "sweep"):
         directory = SweepDirectory(path, info, cells)
         directory.save()
         yield directory
