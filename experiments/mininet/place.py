@@ -8,6 +8,7 @@ that ends by itself, by Ctrl-C, or by kill -9; and two runs side by side do not 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,9 @@ from experiments.sweep.cells import Cell, Told
 from experiments.traces.run import RunInfo
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+TEMPORARY = "temporary"
+"""An empty folder of the run, over which its processes see one in memory."""
 
 Say = Callable[[str, int, int], None]
 
@@ -70,7 +74,9 @@ def check(cell: Cell, loss_percent: float | None = None) -> Shape:
 
 
 def _played(task: Task, directory: Path, mark: str, say: Say) -> RunInfo:
-    with tempfile.TemporaryDirectory(prefix="ringcast-") as folder, tempfile.TemporaryFile() as errors:
+    folder = (directory / TEMPORARY).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as errors:
         environment = ["env", f"{census.MARK}={mark}", f"TMPDIR={folder}"]
         command = [*UNSHARE, *environment, sys.executable, "-m", "experiments.mininet.inside", str(directory)]
         process = start_program(command, subprocess.PIPE, errors.fileno(), subprocess.PIPE)
@@ -80,6 +86,7 @@ def _played(task: Task, directory: Path, mark: str, say: Say) -> RunInfo:
             ended = _heard(process, say)
         finally:
             end(process)
+            shutil.rmtree(folder, ignore_errors=True)
         if ended is None:
             raise ProcessFailed(f"the run ended without a word: {_last_line(errors)}")
     if ended.error is not None:
