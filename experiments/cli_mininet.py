@@ -51,8 +51,9 @@ def mininet(
     """Ring nodes, brokers, publishers and subscribers, one on each host of a Mininet network; as root.
 
     Ring nodes take the hosts that are left: h1, h2, ...; then come ZooKeeper, the brokers, the publishers, the
-    subscribers. With several numbers of clients, and with both disseminations, each is a network of its own. Whatever
-    happens, nothing of them is left behind, and what there was is counted.
+    subscribers. With several numbers of clients, and with both disseminations, each is a network of its own, and the
+    ring of all is as large as the one with the most brokers and clients leaves room for. Whatever happens, nothing of
+    them is left behind, and what there was is counted.
 
     FAULT: kill, stop or cont with node:3, broker:0, publisher:0, subscriber:0 (from 0), host:7, node:* (drawn) or
     primary; link_down or link_up with link:s1-h4, or one of those; split:0.5, heal.
