@@ -11,7 +11,6 @@ import msgspec
 
 from chord.errors import LocalProtocolError
 from experiments.capture.matching import WIRE, WireRow, read
-from experiments.capture.picture import draw
 from experiments.locked import LOCK_FILE, is_taken, locked
 from experiments.mininet.census import Census
 from experiments.mininet.place import check, play
@@ -89,6 +88,8 @@ def _played(
         left=counted[-1]["own_after"],
     )
     if pictured:
+        from experiments.capture.picture import draw  # matplotlib takes a second, and may have something to say
+
         title = f"Mininet, {session.topology}, {hosts} hosts: latency between applications and on the wire"
         session.picture = str(draw(pictured, out / PICTURE, title))
     (out / "mininet.json").write_bytes(msgspec.json.format(msgspec.json.encode(session), indent=2) + b"\n")

@@ -111,6 +111,9 @@ def stretch(sources: Sequence[Path], latency: Model | None, lookups: int, seed: 
     """Reckon it on a snapshot, or measure it in runs."""
     from experiments.overlay.render import stretch_table
 
+    for source in sources:
+        if not source.exists() and source.suffix != ".json":
+            raise LocalProtocolError(f"{source} is missing; give the directory of a run, or the file of a snapshot")
     if all(source.is_dir() for source in sources):
         from experiments.overlay.lookups_of import read
         from experiments.overlay.measured_stretch import of_runs

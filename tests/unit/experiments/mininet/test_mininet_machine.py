@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -68,6 +70,15 @@ def test_others_than_root_are_refused(debian, monkeypatch):
 
     with pytest.raises(LocalProtocolError, match="which only root can; run it as root"):
         check_machine(folders=[debian])
+
+
+def test_nothing_is_drawn_with_before_the_machine_was_looked_at():
+    """matplotlib has something to say to whoever may not write at home, and root alone may go on."""
+    program = "import sys, experiments.cli_mininet, experiments.mininet.session; print('matplotlib' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize(
