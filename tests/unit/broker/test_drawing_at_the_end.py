@@ -1,44 +1,13 @@
-"""What a command draws in the end, it draws when its clients have ended, and says so."""
+"""What a command draws in the end, it says that it draws."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from broker import cli_pub, cli_sub
-
-PROGRAM = """
-import os, signal, sys
-from pathlib import Path
-from broker.instances import divide
-
-def at_end():
-    me = os.getpid()
-    print("left:", Path(f"/proc/{me}/task/{me}/children").read_text().split(), flush=True)
-
-instance = divide(3, None, at_end)
-print("ready", flush=True)
-while True:
-    signal.pause()
-"""
-
-
-def test_no_client_is_left_when_drawing_begins():
-    """Upon a signal: they are waited for first."""
-    command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        assert [process.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
-
-        process.send_signal(signal.SIGTERM)
-
-        assert process.stdout.read() == "left: []\n"
-        assert process.wait(60) == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize(
