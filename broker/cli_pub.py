@@ -160,6 +160,7 @@ def _source(file: Path | None, payload: int | None, count: int | None, stack: Ex
 
 
 def _draw(plot: Path, rate: float, measured: list[IO[bytes]]) -> None:
+    tell(f"drawing {plot} ...")
     from broker.charts import draw_rates  # heavy, and needed only now
 
     if not draw_rates(plot, rate, measured):

@@ -142,6 +142,7 @@ def _print(
 
 
 def _draw(plot: Path, topics: list[str], measured: list[IO[bytes]]) -> None:
+    tell(f"drawing {plot} ...")
     from broker.charts import draw_latencies  # heavy, and needed only now
 
     if not draw_latencies(plot, topics, measured):

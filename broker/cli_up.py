@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ import typer
 
 from broker.cli_broker import Session, Zookeeper
 from broker.interrupts import unwind_on_signals
+from broker.scratch import Scratch
 from broker.stack import LocalStack, Part, Progress
 from broker.zookeeper import SESSION_S, require_kazoo
 from chord.cli_options import AsJson, Port, Trace
@@ -52,7 +52,7 @@ def up(
     unwind_on_signals()
     require_kazoo()
     with ExitStack() as closing:
-        folder = directory or Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="ringcast-")))
+        folder = directory or Path(closing.enter_context(Scratch()))
         with _shown() as show:
             stack = closing.enter_context(
                 LocalStack(folder, nodes, zones, replicas, zookeeper, session, trace, port, show)

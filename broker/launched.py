@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from broker.processes import READY_S, ProcessFailed, end, start
+from broker.scratch import Scratch
 
 POLL_S = 0.01
 STOP_S = 5.0
@@ -58,12 +58,12 @@ class Group(Generic[P]):
 
     def __init__(self) -> None:
         self.members: list[P] = []
-        self._folder = tempfile.TemporaryDirectory(prefix="ringcast-")
+        self._folder = Scratch()
         self._count = 0
 
     def run(self, kind: type[P], arguments: Sequence[str]) -> P:
         """Start one process without waiting for it."""
-        folder = Path(self._folder.name)
+        folder = self._folder.path
         output, errors = folder / f"{self._count}.out", folder / f"{self._count}.err"
         self._count += 1
         with output.open("wb") as out, errors.open("wb") as err:

@@ -51,8 +51,9 @@ def mininet(
     """Ring nodes, brokers, publishers and subscribers, one on each host of a Mininet network; as root.
 
     Ring nodes take the hosts that are left: h1, h2, ...; then come ZooKeeper, the brokers, the publishers, the
-    subscribers. With several numbers of clients, and with both disseminations, each is a network of its own. Whatever
-    happens, nothing of them is left behind, and what there was is counted.
+    subscribers. With several numbers of clients, and with both disseminations, each is a network of its own, and the
+    ring of all is as large as the one with the most brokers and clients leaves room for. Whatever happens, nothing of
+    them is left behind, and what there was is counted.
 
     FAULT: kill, stop or cont with node:3, broker:0, publisher:0, subscriber:0 (from 0), host:7, node:* (drawn) or
     primary; link_down or link_up with link:s1-h4, or one of those; split:0.5, heal.
@@ -68,7 +69,7 @@ def mininet(
     130 interrupted.
     """
     from experiments.mininet.cells import Options, cells, parse_fault, parse_numbers
-    from experiments.mininet.session import free_directory, run
+    from experiments.mininet.session import run
     from experiments.mininet.told import as_text
     from experiments.report.terminal import progress_bar
 
@@ -94,7 +95,7 @@ def mininet(
         seed=seed,
     )
     with progress_bar() as progress:
-        session = run(cells(options), out or free_directory(), loss, progress)
+        session = run(cells(options), out, loss, progress)
     if as_json:
         import msgspec
 

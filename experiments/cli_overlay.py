@@ -213,7 +213,8 @@ def fit(
 
     The simulator tells the hops of a run, from its members, names and nodes first asked; the model what they take. No
     time of a run that is predicted is used: of a RUN that it lies in, it is left out. Without --predict each run is
-    predicted from all others. Exit code 1 when one is further off than --within.
+    predicted from all others. Runs without a workload of 100 lookups or more are left out, and told. Exit code 1 when a
+    prediction is further off than --within.
 
     \b
     Examples:

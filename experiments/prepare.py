@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from broker.java import choose
+from broker.scratch import Scratch
 from chord.spool import Spool
 from experiments.analysis.queries import update
 from experiments.spark import class_archive
@@ -27,7 +27,7 @@ def prepare() -> Path:
     archive = class_archive.path(choose(os.environ))
     archive.parent.mkdir(parents=True, exist_ok=True)
     fresh = archive.with_suffix(f".{os.getpid()}")
-    with tempfile.TemporaryDirectory(prefix="ringcast-prepare-") as directory:
+    with Scratch("prepare") as directory:
         run = Path(directory)
         _write_run(run)
         ingest(run)

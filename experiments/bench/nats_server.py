@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from broker.processes import ProcessFailed, end, read_line, start_program
+from broker.scratch import Scratch
 from chord.errors import LocalProtocolError
 
 READY_S = 20.0
@@ -26,7 +26,7 @@ class NoServer(LocalProtocolError):
 
 def start_server(stack: ExitStack) -> str:
     """Start a server that ends with `stack`; its address, HOST:PORT. Raises NoServer or ProcessFailed."""
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ringcast-nats-"))
+    folder = stack.enter_context(Scratch("nats"))
     configuration = Path(folder) / "nats.conf"
     configuration.write_text(CONFIGURATION)
     process = start_program([program(), "-c", str(configuration)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from broker.local_zones import LocalBroker, LocalZones
 from broker.processes import ProcessFailed
+from broker.scratch import Scratch
 from broker.stack import LocalStack
 from broker.zookeeper import SESSION_S
 from chord.client import RingClient
@@ -23,7 +23,7 @@ class BenchZone:
     """Brokers of one zone, which end with `stack`; ready once all of them are in sync."""
 
     def __init__(self, stack: ExitStack, replicas: int, session_s: float = SESSION_S) -> None:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ringcast-bench-"))
+        folder = stack.enter_context(Scratch("bench"))
         local = LocalStack(Path(folder), nodes=1, zones=1, replicas=replicas, session_s=session_s)
         stack.enter_context(local)
         assert local.zones is not None, "it was entered"

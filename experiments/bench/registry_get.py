@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from kazoo.client import KazooClient
 
 from broker.embedded import EmbeddedZooKeeper
 from broker.local_ring import LocalRing
+from broker.scratch import Scratch
 from chord.client import RingClient
 from chord.lookup import Walk
 from experiments.bench.measurement import Figure, Progress, figure
@@ -69,7 +69,7 @@ def _run(rng: random.Random) -> Times:
     topics = [f"flights/{rng.getrandbits(48):x}" for _ in range(TOPICS)]
     times: Times = {}
     with (
-        tempfile.TemporaryDirectory(prefix="ringcast-") as folder,
+        Scratch() as folder,
         EmbeddedZooKeeper(Path(folder)) as server,
         LocalRing() as ring,
     ):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 
 from broker.local_ring import LocalRing
 from broker.processes import ProcessFailed
+from broker.scratch import Scratch
 from chord.trace import EventTrace
 from experiments.bench.measurement import Figure, Progress, figure
 from experiments.rings.settle import wait_for_full_lists
@@ -22,7 +22,7 @@ def bench(runs: int, progress: Progress) -> list[Figure]:
     took: list[float] = []
     for run in range(runs):
         progress(f"ring-start: run {run + 1} of {runs}, {NODES} nodes")
-        with tempfile.TemporaryDirectory(prefix="ringcast-") as folder, LocalRing(Path(folder)) as ring:
+        with Scratch() as folder, LocalRing(Path(folder)) as ring:
             ring.grow(1)
             first = ring.addresses()
             nodes = [ring.launch(first) for _ in range(NODES - 1)]

@@ -1,6 +1,6 @@
 """The virtual network itself: Mininet with Linux bridges as switches, built from a layout.
 
-It belongs into a network namespace of its own (experiments/mininet/private.py), with which all of it ends.
+It belongs into a network namespace of its own (experiments/mininet/inside.py), with which all of it ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from broker.processes import ProcessFailed
 from experiments.mininet.layout import Layout, address
 from experiments.mininet.requirements import import_mininet
-from experiments.mininet.shaping import Shape, check_kernel
+from experiments.mininet.shaping import Shape
 from experiments.rings.namespaces import entered
 
 
@@ -28,7 +28,6 @@ class Network:
         from mininet.nodelib import LinuxBridge
 
         setLogLevel("error")
-        check_kernel(shape)
         Mininet.inited = True  # else it changes limits of the whole machine, and leaves them so
         options = shape.options()
         link = partial(TCLink, **options) if options else Link

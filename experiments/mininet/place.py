@@ -8,6 +8,7 @@ that ends by itself, by Ctrl-C, or by kill -9; and two runs side by side do not 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,11 +26,14 @@ from experiments.mininet import census
 from experiments.mininet.course import check_cell
 from experiments.mininet.inside import Ended, Task
 from experiments.mininet.requirements import check_machine
-from experiments.mininet.shaping import Shape
+from experiments.mininet.shaping import Shape, check_kernel
 from experiments.sweep.cells import Cell, Told
 from experiments.traces.run import RunInfo
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+TEMPORARY = "temporary"
+"""An empty folder of the run, over which its processes see one in memory."""
 
 Say = Callable[[str, int, int], None]
 
@@ -41,9 +45,7 @@ def run(cell: Cell, directory: Path, told: Told) -> RunInfo:
 
 def play(cell: Cell, directory: Path, say: Say, loss_percent: float | None = None) -> RunInfo:
     """The same; `say` hears what is going on. What is counted before, during and after it is in the RunInfo."""
-    check_machine(cell.capture)
-    shape = Shape(cell.bw_mbit, cell.delay_ms, loss_percent)
-    check_cell(cell, shape)
+    shape = check(cell, loss_percent)
     mark = f"{os.getpid()}-{time.time_ns():x}"
     before = census.take()
     try:
@@ -62,8 +64,19 @@ def play(cell: Cell, directory: Path, say: Say, loss_percent: float | None = Non
     return info
 
 
+def check(cell: Cell, loss_percent: float | None = None) -> Shape:
+    """What its links are like. Raises LocalProtocolError for a cell that cannot be played, here or at all."""
+    check_machine(cell.capture)
+    shape = Shape(cell.bw_mbit, cell.delay_ms, loss_percent)
+    check_cell(cell, shape)
+    check_kernel(shape)
+    return shape
+
+
 def _played(task: Task, directory: Path, mark: str, say: Say) -> RunInfo:
-    with tempfile.TemporaryDirectory(prefix="ringcast-") as folder, tempfile.TemporaryFile() as errors:
+    folder = (directory / TEMPORARY).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as errors:
         environment = ["env", f"{census.MARK}={mark}", f"TMPDIR={folder}"]
         command = [*UNSHARE, *environment, sys.executable, "-m", "experiments.mininet.inside", str(directory)]
         process = start_program(command, subprocess.PIPE, errors.fileno(), subprocess.PIPE)
@@ -73,6 +86,7 @@ def _played(task: Task, directory: Path, mark: str, say: Say) -> RunInfo:
             ended = _heard(process, say)
         finally:
             end(process)
+            shutil.rmtree(folder, ignore_errors=True)
         if ended is None:
             raise ProcessFailed(f"the run ended without a word: {_last_line(errors)}")
     if ended.error is not None:

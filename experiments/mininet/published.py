@@ -39,7 +39,7 @@ def lines() -> Iterator[str]:
     for row in THEIRS:
         if row.source != source:
             source = row.source
-            yield f"theirs, from the files of {source} (other machines)"
+            yield f"from the files of {source}"
         numbers = (row.p50_ms, row.p95_ms, row.p99_ms)
         shown = " ".join(f"{'':7}" if number is None else f"{number:7.2f}" for number in numbers)
         yield f"{row.what:20} {shown}".rstrip()

@@ -46,7 +46,7 @@ def check_shape(shape: Shape) -> None:
 
 
 def check_kernel(shape: Shape) -> None:
-    """Try each option on the loopback device of this network namespace, which must be one's own.
+    """Try each option on the loopback device of a network namespace that is made for it and goes with it.
 
     Raises LocalProtocolError for the first that the kernel cannot do.
     """
@@ -58,13 +58,11 @@ def check_kernel(shape: Shape) -> None:
     for value, option, discipline, words in tried:
         if not value:
             continue
-        done = subprocess.run(
-            ["tc", "qdisc", "add", "dev", "lo", "root", *words.split()], capture_output=True, text=True, check=False
-        )
+        command = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", *words.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = done.stderr.strip().splitlines()[0]
             raise LocalProtocolError(
                 f"{option} needs the queueing discipline {discipline}, which this kernel has not ({said}); "
                 f"leave {option} out, or use a kernel with CONFIG_NET_SCH_{discipline.upper()}"
             )
-        subprocess.run(["tc", "qdisc", "del", "dev", "lo", "root"], capture_output=True, check=False)

@@ -9,6 +9,8 @@ from experiments.mininet.census import Census
 from experiments.mininet.results import Latency, Result
 from experiments.mininet.session import Session
 
+PERCENTILES = ("p50", "p95", "p99")
+
 
 def as_text(session: Session) -> str:
     """The figures of each cell, and what was counted before and after."""
@@ -58,13 +60,18 @@ def _spread(latency: Latency) -> str:
 
 
 def _latencies(session: Session) -> Iterator[str]:
-    yield f"{'':21}{'application, ms':^23} {'on the wire, ms':^23}".rstrip()
-    yield f"{'':21}" + " ".join(f"{name:>7}" for name in ("p50", "p95", "p99") * 2) + "  matched"
+    """A row for each cell; the columns of what was on the wire only if something was captured."""
+    captured = any(cell.wire is not None for cell in session.cells)
+    wire = f" {'on the wire, ms':^23}" if captured else ""
+    yield f"{'':21}{'application, ms':^23}{wire}".rstrip()
+    yield f"{'':21}" + " ".join(f"{name:>7}" for name in PERCENTILES * (1 + captured)) + "  matched" * captured
     for cell in session.cells:
         if cell.app is None:
             continue
         matched = f"{cell.wire.count:,}" if cell.wire is not None else ""
         yield f"{cell.cell:20} {_three(cell.app)} {_three(cell.wire)}  {matched:>7}".rstrip()
+    yield ""
+    yield "for comparison, what others published of theirs, on other machines:"
     yield from published.lines()
 
 

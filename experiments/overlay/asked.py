@@ -17,7 +17,7 @@ from typing import TypeVar
 from chord.addresses import check_resolvable
 from chord.asking import Ring
 from chord.effects import Operation, call, gather
-from chord.errors import LookupFailed, RemoteProtocolError, RingcastError
+from chord.errors import LookupFailed, PeerUnreachable, RemoteProtocolError, RingcastError
 from chord.identifiers import IdentifierSpace, hexadecimal
 from chord.kernel import Kernel
 from chord.messages import Hop, Neighbours, NextHop, Pointer
@@ -130,7 +130,7 @@ def take(
 
 def _once(ring: Ring, driver: ZmqDriver, cluster: str, told: Told) -> Snapshot:
     taken_us = time.time_ns() // 1000
-    views = _result(driver, ring.members())
+    views = _walked(ring, driver)
     members, unanswered = _result(driver, survey(ring.space, views, told))
     if not members:
         raise LookupFailed(f"none of {len(views)} members answered to the end; take the snapshot again")
@@ -144,6 +144,17 @@ def _once(ring: Ring, driver: ZmqDriver, cluster: str, told: Told) -> Snapshot:
         members=members,
         unanswered={hexadecimal(each.id): each.address for each in unanswered},
     )
+
+
+def _walked(ring: Ring, driver: ZmqDriver) -> list[Neighbours]:
+    """The members of the ring, as a walk finds them that is tried for as long as the patience lasts."""
+    try:
+        return _result(driver, ring.members())
+    except PeerUnreachable as error:
+        raise PeerUnreachable(
+            f"no ring could be walked within {ring.patience_s:g} s; the last try: {error}; name a node that runs, or "
+            "give it longer with --patience"
+        ) from None
 
 
 def list_length(views: Sequence[Neighbours]) -> int:

@@ -111,6 +111,9 @@ def stretch(sources: Sequence[Path], latency: Model | None, lookups: int, seed: 
     """Reckon it on a snapshot, or measure it in runs."""
     from experiments.overlay.render import stretch_table
 
+    for source in sources:
+        if not source.exists() and source.suffix != ".json":
+            raise LocalProtocolError(f"{source} is missing; give the directory of a run, or the file of a snapshot")
     if all(source.is_dir() for source in sources):
         from experiments.overlay.lookups_of import read
         from experiments.overlay.measured_stretch import of_runs
@@ -182,10 +185,11 @@ def fit(runs: Sequence[Path], predict: Sequence[Path], within: float, as_json: b
     """Fit models, predict runs; whether each prediction is near enough."""
     from experiments.overlay import predicting
     from experiments.overlay.lookups_of import read
-    from experiments.overlay.render import predictions_table
+    from experiments.overlay.render import left_out_text, predictions_table
 
-    given = read(runs)
-    predicted = read(predict) if predict else []
+    everything, wanted = read(runs), read(predict) if predict else []
+    given, predicted = predicting.workloads(everything), predicting.workloads(wanted) if predict else []
+    too_few = list(dict.fromkeys(run.name for run in (*everything, *wanted) if not run.is_workload))
     kept = predicting.without(given, predicted) if predict else given
     left_out = [run.name for run in given if all(run is not each for each in kept)]
     models = predicting.fitted(kept)
@@ -194,11 +198,19 @@ def fit(runs: Sequence[Path], predict: Sequence[Path], within: float, as_json: b
     else:
         predictions = predicting.leaving_out(given)
     if as_json:
-        _print_json({"models": models, "left_out": left_out, "predictions": predictions, "within": within})
+        _print_json(
+            {
+                "models": models,
+                "left_out": left_out,
+                "too_few_lookups": too_few,
+                "predictions": predictions,
+                "within": within,
+            }
+        )
     else:
-        if left_out:
-            print(f"left out of the fit, as they are predicted: {', '.join(left_out)}\n")
-        predictions_table(models, predictions, within, Console(highlight=False))
+        console = Console(highlight=False)
+        left_out_text(left_out, too_few, console)
+        predictions_table(models, predictions, within, console)
     return all(abs(one.error) <= within for one in predictions)
 
 

@@ -13,6 +13,9 @@ from experiments.traces.run import BadRun, Part, RunInfo, parts
 from experiments.traces.spools import Damage, read_spool
 
 MODES = ("iterative", "recursive")
+LEAST = 100
+"""So many lookups of one mode make a workload, which tells something of latencies."""
+
 REAL = ("live", "mininet", "unknown")
 
 
@@ -34,6 +37,12 @@ class Lookups:
     def name(self) -> str:
         """The run, and the mode where it has several."""
         return self.info.run if self.info.mode == self.mode else f"{self.info.run} ({self.mode})"
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether looking up was the work, not what publishers and subscribers do on the way, a few times each."""
+        asked_for = (self.info.extra.get("spec") or {}).get("lookups", LEAST)
+        return bool(asked_for) and len(self.rows) + self.left_out >= LEAST
 
 
 def read(runs: Sequence[Path], sources: Sequence[str] = REAL) -> list[Lookups]:

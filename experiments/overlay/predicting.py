@@ -14,7 +14,7 @@ import msgspec
 
 from chord.settings import Settings
 from experiments.overlay.ideal import ideal_ring
-from experiments.overlay.lookups_of import Lookups, addresses
+from experiments.overlay.lookups_of import LEAST, Lookups, addresses
 from experiments.overlay.model import Model, NoModel, counted, fit, grouped
 from experiments.overlay.routing import Router, entered_at
 
@@ -47,6 +47,14 @@ class Fitted(msgspec.Struct, kw_only=True):
     source: str
     runs: list[str]
     model: Model
+
+
+def workloads(runs: Sequence[Lookups]) -> list[Lookups]:
+    """The runs whose work was to look names up. Raises NoModel when none is."""
+    kept = [run for run in runs if run.is_workload]
+    if not kept:
+        raise NoModel(f"{runs[0].name}: no workload of {LEAST} lookups or more; make one with `sweep --lookups 500`")
+    return kept
 
 
 def members_of(lookups: Lookups) -> int:

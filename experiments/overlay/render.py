@@ -9,11 +9,13 @@ from rich.table import Table
 
 from chord.amounts import counted
 from experiments.overlay.judged import Comparison, Difference, Way
+from experiments.overlay.lookups_of import LEAST
 from experiments.overlay.measures import Metrics, Spread
 from experiments.overlay.predicting import Fitted, Prediction
 from experiments.overlay.stretch import Stretch
 
 NOTED_AT_MOST = 5
+PREDICTED = ("members", "lookups", "p50 us", "predicted", "error", "same hops")
 
 
 def _table(*columns: str, text: int = 1) -> Table:
@@ -137,9 +139,9 @@ def comparison_text(comparison: Comparison, console: Console) -> None:
     console.print("the same ring, the same paths" if comparison.same else "NOT the same")
 
 
-def _first(identifiers: Sequence[str]) -> str:
-    more = ", ..." if len(identifiers) > NOTED_AT_MOST else ""
-    return ", ".join(identifiers[:NOTED_AT_MOST]) + more
+def _first(names: Sequence[str]) -> str:
+    more = ", ..." if len(names) > NOTED_AT_MOST else ""
+    return ", ".join(names[:NOTED_AT_MOST]) + more
 
 
 def _told(difference: Difference) -> str:
@@ -167,12 +169,30 @@ def predictions_table(
         console.print("median = (a + b hops)(1 + c members)\n")
     if not predictions:
         return
-    table = _table("predicted run", "mode", "members", "lookups", "p50 us", "predicted", "error", "same hops", text=2)
+    console.print(f"{'predicted run':25}{_figures_of(PREDICTED)}", style="bold")
     for one in predictions:
         same = one.hops_from if one.same_hops is None else f"{one.same_hops:,}"
         mode = one.mode if one.mode == one.model_of else f"{one.mode} from {one.model_of}"
-        predicted = (f"{one.lookups:,}", f"{one.measured_us:.0f}", f"{one.predicted_us:.0f}", f"{one.error:+.1%}", same)
-        table.add_row(one.run, mode, str(one.members), *predicted)
-    console.print(table)
+        measured = (f"{one.members:,}", f"{one.lookups:,}", f"{one.measured_us:.0f}")
+        shown = _figures_of((*measured, f"{one.predicted_us:.0f}", f"{one.error:+.1%}", same))
+        console.print(one.run, soft_wrap=True, markup=False)  # a name of a line of its own can be copied
+        console.print(f" {mode:24}{shown}", soft_wrap=True)
     good = sum(abs(one.error) <= within for one in predictions)
     console.print(f"{good} of {len(predictions)} predicted within {within:.0%}")
+
+
+def _figures_of(columns: Sequence[str]) -> str:
+    return "".join(f"{column:>{len(name) + 2}}" for column, name in zip(columns, PREDICTED, strict=True))
+
+
+def left_out_text(predicted: Sequence[str], too_few: Sequence[str], console: Console) -> None:
+    """Which runs no model is fitted on, a line for each reason."""
+    if predicted:
+        console.print(
+            f"left out of the fit, as they are predicted: {', '.join(predicted)}", soft_wrap=True, markup=False
+        )
+    if too_few:
+        what = f"left out {counted(len(too_few), 'run')} with no workload of {LEAST} lookups or more"
+        console.print(f"{what}: {_first(too_few)}", soft_wrap=True, markup=False)
+    if predicted or too_few:
+        console.print()

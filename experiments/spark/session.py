@@ -9,12 +9,9 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
 from threading import Thread
 from types import TracebackType
 
@@ -24,6 +21,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from broker.java import choose
+from broker.scratch import Scratch
 from experiments.spark.class_archive import option_to_use
 from experiments.spark.java_process import JavaProcess, SparkFailed
 from experiments.spark.settings import settings_of
@@ -52,8 +50,8 @@ class Session:
         inherited: Sequence[int] = (),
     ) -> None:
         logging.getLogger().addHandler(NO_LOG)
-        self._scratch = Path(tempfile.mkdtemp(prefix="ringcast-spark-"))
-        self._java = JavaProcess(self._scratch, inherited)
+        self._scratch = Scratch("spark")
+        self._java = JavaProcess(self._scratch.path, (*inherited, self._scratch.lock))
         self._started: Future[SparkSession] = Future()
         self._thread = Thread(
             target=self._run, args=(master, java_options, conf or {}, large), name="spark-start", daemon=True
@@ -85,7 +83,7 @@ class Session:
             self._thread.join()
         SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
         SparkSession._instantiatedSession = None
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.cleanup()
         atexit.unregister(self.kill)
 
     def __enter__(self) -> Session:
@@ -103,7 +101,7 @@ class Session:
         try:
             java = choose(os.environ)
             options = option_to_use(java) if java_options is None else java_options
-            settings = {**settings_of(master, self._scratch, options, large), **conf}
+            settings = {**settings_of(master, self._scratch.path, options, large), **conf}
             spark = _connected(self._java.launch(settings, java), settings)
         except BaseException as error:
             self._started.set_exception(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker.local_ring import LocalRing
+from broker.scratch import Scratch
 from broker.stack import LocalStack
 from experiments.rings.settle import FINGERS_S, wait_for_full_lists
 from experiments.sweep.cells import Cell, Told
@@ -102,7 +102,7 @@ def _started(cell: Cell, traces: Path) -> Iterator[_System]:
             _settle(cell, ring)
             yield _System(ring, None, time.monotonic() - began)
         return
-    with tempfile.TemporaryDirectory(prefix="ringcast-") as folder:
+    with Scratch() as folder:
         stack = LocalStack(Path(folder), cell.nodes, cell.zones, cell.replicas, trace=events)
         stack.ring.options += options
         with stack:

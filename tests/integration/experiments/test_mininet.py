@@ -13,6 +13,7 @@ import pytest
 
 from experiments.capture.matching import read
 from experiments.mininet.census import MARK
+from experiments.mininet.place import TEMPORARY
 from experiments.traces.run import load
 from tests.integration.experiments.command import started
 from tests.waiting import eventually
@@ -151,7 +152,7 @@ def test_a_run_that_is_stopped_leaves_nothing_behind(tmp_path, number, code):
 
         assert process.returncode == code
         eventually(lambda: not of_run(process.pid), 20.0, "the end of every process of the run")
-    left = [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()]
+    left = [*(tmp_path / "tmp").iterdir(), *(tmp_path / "run" / "lookups" / TEMPORARY).glob("*")]
     assert not left, f"files that nobody needs any more: {left}"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -70,6 +72,15 @@ def test_others_than_root_are_refused(debian, monkeypatch):
         check_machine(folders=[debian])
 
 
+def test_nothing_is_drawn_with_before_the_machine_was_looked_at():
+    """matplotlib has something to say to whoever may not write at home, and root alone may go on."""
+    program = "import sys, experiments.cli_mininet, experiments.mininet.session; print('matplotlib' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     ("shape", "text"),
     [
@@ -86,14 +97,15 @@ def test_numbers_that_mininet_would_leave_out_are_refused(shape, text):
 
 
 def machine_with(tmp_path, monkeypatch, *disciplines: str) -> None:
-    """A `tc` that knows these queueing disciplines, and no other."""
+    """A `tc` that knows these queueing disciplines, and no other, in what passes for a namespace of its own."""
     known = "|".join(f"*{each}*" for each in disciplines) or "none"
-    program = tmp_path / "tc"
-    program.write_text(
-        f'#!/bin/sh\ncase "$*" in *"qdisc del "*|{known}) exit 0;; esac\n'
-        'echo "Error: Specified qdisc kind is unknown." >&2\nexit 2\n'
-    )
-    program.chmod(0o755)
+    programs = {
+        "tc": f'case "$*" in {known}) exit 0;; esac\necho "Error: Specified qdisc kind is unknown." >&2\nexit 2',
+        "unshare": 'test "$1" = --net || exit 1\nshift\nexec "$@"',
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
 

@@ -53,16 +53,14 @@ def test_a_cell_is_counted_from_its_traces(tmp_path):
     assert (result.wire, result.unmatched) == (Latency(1, 3, 3, 3, 3), 1)
 
 
-def test_a_session_fits_a_terminal():
-    """Every line within 80 columns; both latencies of each cell; what was counted before, meanwhile and after."""
-    spread = Latency(100, 1_000, 2_000, 3_000, 4_000)
+def session_with(wire: Latency | None) -> Session:
+    """Of two cells."""
+    app = Latency(100, 1_000, 2_000, 3_000, 4_000)
     cells = [
-        Result(
-            cell=f"{kind}-004-004", run="r", dissemination=kind, publishers=4, subscribers=4, app=spread, wire=spread
-        )
+        Result(cell=f"{kind}-004-004", run="r", dissemination=kind, publishers=4, subscribers=4, app=app, wire=wire)
         for kind in ("direct", "brokered")
     ]
-    session = Session(
+    return Session(
         out="runs/mininet-1",
         topology="tree,depth=2,fanout=4",
         hosts=16,
@@ -73,9 +71,31 @@ def test_a_session_fits_a_terminal():
         left=Census(0, 0, 0, 0),
     )
 
-    lines = as_text(session).splitlines()
+
+def test_a_session_fits_a_terminal():
+    """Every line within 80 columns; both latencies of each cell; what was counted before, meanwhile and after."""
+    lines = as_text(session_with(Latency(100, 1_000, 2_000, 3_000, 4_000))).splitlines()
 
     assert max(map(len, lines)) <= 80
     assert "brokered-004-004        1.00    2.00    3.00    1.00    2.00    3.00      100" in lines
     assert "brokered, 64 hosts   1790.00 2540.00" in lines
     assert "the run itself          60          17        5             40" in lines
+
+
+def test_without_a_capture_there_are_no_columns_of_the_wire():
+    """Nor a heading above nothing."""
+    lines = as_text(session_with(None)).splitlines()
+
+    assert not any("wire" in line or "matched" in line for line in lines)
+    heading = lines.index(f"{'':21}    p50     p95     p99")
+    assert lines[heading + 1] == "direct-004-004          1.00    2.00    3.00"
+
+
+def test_the_figures_of_others_stand_apart_from_ours():
+    """An empty line and a heading come between."""
+    lines = as_text(session_with(None)).splitlines()
+
+    last = lines.index("brokered-004-004        1.00    2.00    3.00")
+    assert lines[last + 1] == ""
+    assert lines[last + 2].startswith("for comparison, what others published")
+    assert lines[last + 3] == "from the files of austinjhunt, assignments 1 and 3"

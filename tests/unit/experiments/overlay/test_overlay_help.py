@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from chord.errors import LocalProtocolError
+from chord.errors import RingcastError
 from experiments.cli_app import app
 
 COMMANDS = sorted(typer.main.get_command(app).commands["overlay"].commands)
@@ -37,6 +37,12 @@ def test_help_has_examples_of_80_columns_and_json(command):
         (["snapshot", "127.0.0.1:1", "--nodes", "5"], "--nodes: it says nothing of a real ring"),
         (["metrics", "nothing.json"], "nothing.json cannot be read"),
         (["fit", "nothing"], "nothing is missing; give the directory of a run"),
+        (["stretch", "runs/nosuch"], "runs/nosuch is missing; give the directory of a run, or the file of a snapshot"),
+        (["stretch", "nosuch.json"], "nosuch.json cannot be read (No such file or directory); take one with"),
+        (
+            ["snapshot", "127.0.0.1:1", "--patience", "0.2"],
+            "no ring could be walked within 0.2 s; the last try: no reply",
+        ),
         (["stretch", "a.json", "b.json"], "give one snapshot, or directories of runs, not both"),
     ],
 )
@@ -47,5 +53,5 @@ def test_misuse_is_told_in_one_sentence(arguments, expected, tmp_path, monkeypat
     result = CliRunner().invoke(app, ["overlay", *arguments], env={"COLUMNS": "200"})
 
     assert result.exit_code != 0
-    assert expected in (str(result.exception) if isinstance(result.exception, LocalProtocolError) else result.output)
+    assert expected in (str(result.exception) if isinstance(result.exception, RingcastError) else result.output)
     assert list(tmp_path.iterdir()) == []

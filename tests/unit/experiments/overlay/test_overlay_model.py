@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import random
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from chord.trace import HopTrace
-from experiments.overlay import predicting
+from experiments.overlay import predicting, render
 from experiments.overlay.ideal import ideal_ring
 from experiments.overlay.lookups_of import Lookups, read
 from experiments.overlay.measured_stretch import of_runs
@@ -124,6 +126,38 @@ def test_each_run_is_predicted_from_the_others():
     ]
     with pytest.raises(NoModel, match="is the only run"):
         predicting.leaving_out([made(4)])
+
+
+def test_what_clients_look_up_on_the_way_is_no_workload():
+    """Neither a few lookups nor, however many, those of a cell that was to make none."""
+    few, plain, failing = made(4, lookups=18), made(8, lookups=100), made(8, lookups=90)
+    failing.left_out = 10
+    asked, clients = made(16), made(16)
+    asked.info, clients.info = (replace(RUN, extra={"spec": {"lookups": lookups}}) for lookups in (400, 0))
+
+    assert predicting.workloads([few, plain, failing, asked, clients]) == [plain, failing, asked]
+    with pytest.raises(NoModel, match="iterative-4: no workload of 100 lookups or more"):
+        predicting.workloads([few, clients])
+
+
+def test_what_is_left_out_is_told_in_a_line_and_no_name_is_broken():
+    """In a terminal of 80 columns, whatever the name; the figures stand below it."""
+    name = "a-sweep-of-many-things-local-n0016-iterative-recursive-seed1-repeat-2-of-a-very-long-one"
+    run = made(8, mode="recursive")
+    one = replace(predicting.predict(predicting.fitted([made(4), made(16)]), run), run=name)
+    said = io.StringIO()
+    console = Console(file=said, width=80)
+
+    render.left_out_text([], [f"direct-{number}" for number in range(7)], console)
+    render.predictions_table([], [one], 0.2, console)
+
+    lines = said.getvalue().splitlines()
+    assert lines[0].startswith("left out 7 runs with no workload of 100 lookups or more: direct-0, direct-1,")
+    assert lines[0].endswith("direct-4, ...")
+    assert name in lines
+    heading, figures = lines[2], lines[lines.index(name) + 1]
+    assert figures.split()[:3] == ["recursive", "from", "iterative"]
+    assert len(heading) == len(figures) <= 80
 
 
 def test_a_run_that_is_predicted_is_not_fitted_on():
