@@ -49,7 +49,8 @@ def test_each_instance_is_a_client_of_its_own(start, ringcast, topic, tmp_path):
 
     assert (done.returncode, subscriber.returncode) == (0, 0)
     said = f"published 4 samples on {topic}, {other}\n"
-    assert sorted(done.stderr.decode().splitlines(keepends=True)) == [f"[1] {said}", f"[2] {said}"]
+    *told, last = done.stderr.decode().splitlines(keepends=True)
+    assert (sorted(told), last) == ([f"[1] {said}", f"[2] {said}"], f"drawing {rates} ...\n")
     expected = {f"[{number}] {line}".encode(): 2 for number in (1, 2) for line in (1, 2, 3, 4)}
     assert Counter(out.splitlines()) == expected
     for number in (1, 2):
@@ -100,7 +101,7 @@ def test_a_signal_has_all_instances_leave_the_ring(start, ringcast, via, topic, 
     subscriber.send_signal(number)
     _, error = subscriber.communicate(timeout=WAIT_S)
 
-    assert (subscriber.returncode, error) == (128 + number, b"")
+    assert (subscriber.returncode, error) == (128 + number, f"drawing {plot} ...\n".encode())
     assert plot.read_bytes().startswith(PNG)
     assert not any(map(alive, below))
     assert entries(via, topic) == 0
@@ -153,7 +154,8 @@ def test_what_was_measured_until_the_kill_is_drawn_and_kept(start, ringcast, top
     assert subscriber.stdout.readline() == b"1.......\n"
 
     assert subscriber.wait(WAIT_S) == 137
-    assert subscriber.stderr.read() == b"autokill: killed the process after 12 s\n"
+    said = f"autokill: killed the process after 12 s\ndrawing {plot} ...\n"
+    assert subscriber.stderr.read() == said.encode()
     assert plot.read_bytes().startswith(PNG)
     assert latencies.read_text().count("\n") >= 2
     assert latencies.read_text().endswith("\n")

@@ -62,17 +62,19 @@ def test_a_joiner_takes_nothing_over_before_the_ring_leads_to_it(world):
 
 
 def test_a_ring_that_is_gone_begins_anew_with_its_joiners(world):
-    """Who had adopted nobody yet has died: the joiners are the ring, after the time that a joiner waits for records."""
+    """Who had adopted neither of them has died: they are the ring, after the time that a joiner waits for records."""
     boot(world, [100])
     world.lost = lambda sender, _receiver, message: sender == "n100:1" and isinstance(message, Request)
-    joiners = [host(world, 200), host(world, 400)]
-    for joiner in joiners:
-        world.start(joiner.kernel, joiner.boot(["n100:1"], 30.0))
-    assert world.run(lambda: all(joiner.members[0].active for joiner in joiners), 5.0)
+    first, second = host(world, 200), host(world, 400)
+    world.start(first.kernel, first.boot(["n100:1"], 30.0))
+    assert world.run(lambda: first.members[0].active, 5.0)
+    world.start(second.kernel, second.boot(["n200:1"], 30.0))
+    assert world.run(lambda: second.members[0].active, 5.0)
     world.crash("n100:1")
+    joiners = [first.members[0], second.members[0]]
+    assert not any(joiner.attached or joiner.reach.complete for joiner in joiners)
 
-    assert world.run(lambda: all(joiner.members[0].attached for joiner in joiners), 60.0)
-    assert world.run(lambda: all(joiner.members[0].reach.complete for joiner in joiners), 30.0)
+    assert world.run(lambda: all(joiner.attached and joiner.reach.complete for joiner in joiners), 60.0)
 
 
 def test_a_joiner_passes_reads_on_until_it_has_everything(world):
@@ -214,6 +216,18 @@ def test_a_take_over_that_gives_up_says_so(world):
 
     assert member.reach.complete
     assert [row.kind for row in rows if row.kind.endswith("complete")] == ["incomplete"]
+
+
+def test_joiners_that_no_ring_leads_to_do_not_wait_for_ever(world):
+    """All that could have led to them have gone, as far as anybody can tell, and none of them finds itself alone."""
+    hosts = boot(world, [100, 500])
+    for each in hosts:
+        each.members[0].attached = False
+    hosts[1].members[0].reach.complete = False
+
+    world.finish(hosts[1].kernel, handover.take_over(hosts[1].members[0]), 600.0)
+
+    assert world.run(lambda: all(each.members[0].attached for each in hosts), 5.0)
 
 
 def test_a_take_over_ends_when_its_member_joins_anew(world):
