@@ -50,6 +50,8 @@ class Member:
 
     It is `adopted` once its predecessor has asked it for its neighbours, and `attached` once one has that is attached
     itself. Of several that have joined one behind the other the ring may know only the first.
+
+    `siblings` are all members of its process, this one too once it is among them; they share what they store.
     """
 
     def __init__(

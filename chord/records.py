@@ -20,8 +20,8 @@ from chord.limits import (
 from chord.messages import Entry, Page, Put
 from chord.ring_order import RingOrder
 
-SERIAL_BYTES = 16
-"""Of one on the wire, at most, rounded up: they are no more than 2**53."""
+SERIAL_BYTES = 20
+"""Of one on the wire, at most, rounded up: two numbers of nine bytes, and what holds them."""
 
 
 class _Record:
